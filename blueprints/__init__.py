@@ -1,0 +1,1 @@
+"""The blueprint language: what a person may write, and what it means."""

@@ -1,0 +1,1 @@
+"""From the graph to another tool's language, and running that tool."""

@@ -1,0 +1,1 @@
+"""Terraform's plan format: the plan model, redaction, the summary."""

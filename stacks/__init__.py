@@ -1,0 +1,1 @@
+"""What a stack consists of: the foundation, and one environment."""
