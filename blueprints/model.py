@@ -8,8 +8,6 @@ A key whose resources groundplan does not make yet is modelled all the same and 
 warns "not provisioned yet", a real plan refuses.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Annotated, Any, Literal
 
@@ -52,7 +50,9 @@ TIER_ORDER: tuple[Tier, ...] = ("development", "staging", "production")
 class Model(BaseModel):
     """What all models share: frozen, strict about keys, filled by the names that people write."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True, defer_build=True
+    )
 
 
 class Item(Model):
@@ -217,8 +217,8 @@ class RuleTo(Model):
 class PerimeterRule(Model):
     """One ingress or egress rule; its key is its title."""
 
-    from_: RuleFrom = Field(RuleFrom(), alias="from", description="Who and where from.")
-    to: RuleTo = Field(RuleTo(), description="What it reaches.")
+    from_: RuleFrom = Field(default_factory=RuleFrom, alias="from", description="Who and where from.")
+    to: RuleTo = Field(default_factory=RuleTo, description="What it reaches.")
 
 
 class AccessCondition(Model):
@@ -247,7 +247,7 @@ class TrialPerimeter(Model):
     """A dry-run overlay beside the enforced perimeter."""
 
     restricted_services: RestrictedServices = Field(
-        RestrictedServices(), description="Changes to the enforced list."
+        default_factory=RestrictedServices, description="Changes to the enforced list."
     )
     ingress: dict[str, PerimeterRule] = Field({}, description="Ingress rules on trial.")
     egress: dict[str, PerimeterRule] = Field({}, description="Egress rules on trial.")
@@ -263,7 +263,9 @@ class Perimeter(Model):
         None, description="Name of a perimeter that somebody else owns.", json_schema_extra=LATER
     )
     restricted_services: RestrictedServices = Field(
-        RestrictedServices(), description="Changes to the shipped list.", json_schema_extra=LATER
+        default_factory=RestrictedServices,
+        description="Changes to the shipped list.",
+        json_schema_extra=LATER,
     )
     access_levels: dict[Name, AccessLevel] = Field(
         {}, description="Named conditions.", json_schema_extra=LATER
@@ -452,7 +454,7 @@ class NodePool(Item):
         None, description="What the catalog does not know yet about the machine.", json_schema_extra=LATER
     )
     capacity: Capacity = Field(
-        Capacity(kind="on-demand"),
+        default_factory=lambda: Capacity(kind="on-demand"),
         description="on-demand, spot, flex-start, queued, any-reservation, or {reservation: NAME}.",
     )
     nodes: Nodes | None = Field(None, description="Number of nodes, or {min, max}; the total over all zones.")
@@ -475,9 +477,9 @@ class NodePool(Item):
         description="Nodes are stopped after this time.",
         json_schema_extra=LATER,
     )
-    gpu: Gpu = Field(Gpu(), description="GPUs of each machine.")
-    local_ssd: LocalSsd = Field(LocalSsd(), description="Local SSDs of each machine.")
-    boot_disk: BootDisk = Field(BootDisk(), description="Boot disk of each node.")
+    gpu: Gpu = Field(default_factory=Gpu, description="GPUs of each machine.")
+    local_ssd: LocalSsd = Field(default_factory=LocalSsd, description="Local SSDs of each machine.")
+    boot_disk: BootDisk = Field(default_factory=BootDisk, description="Boot disk of each node.")
     preload: tuple[str, ...] = Field(
         (), description="Images for secondary boot disks.", json_schema_extra=LATER
     )
@@ -548,7 +550,7 @@ class Maintenance(Model):
 
     window: MaintenanceWindow | None = Field(None, description="The weekly window.")
     exclusions: dict[Name, MaintenanceExclusion] = Field({}, description="Times without upgrades.")
-    disruption: Disruption = Field(Disruption(), description="Least time between upgrades.")
+    disruption: Disruption = Field(default_factory=Disruption, description="Least time between upgrades.")
 
 
 class Cluster(Item):
@@ -561,7 +563,9 @@ class Cluster(Item):
     zones: tuple[Zone, ...] = Field(
         (), description="Zones of the nodes: what follows the region's name (a), or full names."
     )
-    ranges: Ranges = Field(Ranges(), description="Fixed address ranges, instead of allocated ones.")
+    ranges: Ranges = Field(
+        default_factory=Ranges, description="Fixed address ranges, instead of allocated ones."
+    )
     min_version: str | None = Field(
         None,
         pattern=r"^\d+\.\d+(\.\d+(-gke\.\d+)?)?$",
@@ -570,8 +574,8 @@ class Cluster(Item):
     release_channel: Literal["rapid", "regular", "stable", "extended", "none"] = Field(
         "regular", description="GKE release channel."
     )
-    endpoint: Endpoint = Field(Endpoint(), description="How the control plane is reached.")
-    maintenance: Maintenance = Field(Maintenance(), description="When GKE may upgrade.")
+    endpoint: Endpoint = Field(default_factory=Endpoint, description="How the control plane is reached.")
+    maintenance: Maintenance = Field(default_factory=Maintenance, description="When GKE may upgrade.")
     compute_classes: dict[Name, tuple[str, ...]] = Field(
         {}, description="Node pools in the order workloads fall back.", json_schema_extra=LATER
     )
@@ -744,7 +748,7 @@ class EnvironmentSpec(Model):
     protect: Boolean | None = Field(
         None, description="Refuse deletion; else by tier: development false, others true."
     )
-    project: ProjectSpec = Field(ProjectSpec(), description="The environment's project.")
+    project: ProjectSpec = Field(default_factory=ProjectSpec, description="The environment's project.")
     folder: str | None = Field(
         None,
         pattern=r"^\d+$",
@@ -758,15 +762,15 @@ class EnvironmentSpec(Model):
     automation: Automation | None = Field(
         None, description="The repository whose CI plans and applies.", json_schema_extra=LATER
     )
-    access: Access = Field(Access(), description="People, by persona.")
+    access: Access = Field(default_factory=Access, description="People, by persona.")
     network: EnvironmentNetwork = Field(
         default_factory=EnvironmentNetwork, description="The environment's VPC."
     )
-    perimeter: Perimeter = Field(Perimeter(), description="VPC Service Controls.")
-    encryption: Encryption = Field(Encryption(), description="Who manages encryption keys.")
-    org_policies: OrgPolicies = Field(OrgPolicies(), description="Organization policies.")
+    perimeter: Perimeter = Field(default_factory=Perimeter, description="VPC Service Controls.")
+    encryption: Encryption = Field(default_factory=Encryption, description="Who manages encryption keys.")
+    org_policies: OrgPolicies = Field(default_factory=OrgPolicies, description="Organization policies.")
     clusters: dict[Name, Cluster] = Field({}, description="GKE clusters.")
-    storage: Storage = Field(Storage(), description="Where data live.")
+    storage: Storage = Field(default_factory=Storage, description="Where data live.")
     secrets: dict[Name, Secret] = Field({}, description="Secret containers.", json_schema_extra=LATER)
     registry: dict[Name, Repository] = Field(
         {}, description="Artifact Registry repositories.", json_schema_extra=LATER
@@ -788,7 +792,7 @@ class EnvironmentSpec(Model):
         None, description="Where Kubernetes manifests are delivered.", json_schema_extra=LATER
     )
     terraform: TerraformExtras = Field(
-        TerraformExtras(), description="Own Terraform beside the generated one."
+        default_factory=TerraformExtras, description="Own Terraform beside the generated one."
     )
 
 
@@ -813,22 +817,25 @@ class Tombstone(Model):
     confirm: str = Field(description="The environment's project id, to show that it is meant.")
 
 
-class Blueprint(Model):
-    """One ML platform: its environments, merged and complete."""
+class _Head(Model):
+    """What stands at the top of the file, whatever the environments are."""
 
     api_version: Literal["groundplan/v1"] = Field(alias="apiVersion", description="Version of the language.")
     name: Name = Field(max_length=20, description="Name of the platform; it enters every name in the cloud.")
     organization: str | None = Field(None, pattern=r"^\d+$", description="Number of the organization.")
-    names: Names = Field(Names(), description="Patterns for names in the cloud.")
-    external: External = Field(External(), description="The outside world that environments may read from.")
+    names: Names = Field(default_factory=Names, description="Patterns for names in the cloud.")
+    external: External = Field(
+        default_factory=External, description="The outside world that environments may read from."
+    )
     crossings: dict[Name, Crossing] = Field(
         {}, description="The only ways between environments.", json_schema_extra=LATER
     )
     foundation: Foundation | None = Field(None, description="The seed project.")
-    engine: Engine = Field(Engine(), description="The engine that a real run must use.")
-    providers: Providers = Field(Providers(), description="Version constraints of the providers.")
-    state: State = Field(State(), description="Where real runs keep their state.")
-    environments: dict[Name, Environment] = Field(description="The environments, complete.")
+    engine: Engine = Field(default_factory=Engine, description="The engine that a real run must use.")
+    providers: Providers = Field(
+        default_factory=Providers, description="Version constraints of the providers."
+    )
+    state: State = Field(default_factory=State, description="Where real runs keep their state.")
     removed: dict[Name, Tombstone] = Field(
         {},
         description="Environments that may be destroyed after they left the file.",
@@ -836,27 +843,16 @@ class Blueprint(Model):
     )
 
 
-class BlueprintFile(Model):
+class Blueprint(_Head):
+    """One ML platform: its environments, merged over the defaults and complete."""
+
+    environments: dict[Name, Environment] = Field(description="The environments, complete.")
+
+
+class BlueprintFile(_Head):
     """The file as it is written: ``defaults`` and ``environments`` are specs. The JSON Schema is made from it."""
 
-    api_version: Literal["groundplan/v1"] = Field(alias="apiVersion", description="Version of the language.")
-    name: Name = Field(max_length=20, description="Name of the platform; it enters every name in the cloud.")
-    organization: str | None = Field(None, pattern=r"^\d+$", description="Number of the organization.")
-    names: Names = Field(Names(), description="Patterns for names in the cloud.")
-    external: External = Field(External(), description="The outside world that environments may read from.")
-    crossings: dict[Name, Crossing] = Field(
-        {}, description="The only ways between environments.", json_schema_extra=LATER
-    )
-    foundation: Foundation | None = Field(None, description="The seed project.")
-    engine: Engine = Field(Engine(), description="The engine that a real run must use.")
-    providers: Providers = Field(Providers(), description="Version constraints of the providers.")
-    state: State = Field(State(), description="Where real runs keep their state.")
     defaults: EnvironmentSpec = Field(
-        EnvironmentSpec(), description="What all environments have unless they say otherwise."
+        default_factory=EnvironmentSpec, description="What all environments have unless they say otherwise."
     )
     environments: dict[Name, EnvironmentSpec] = Field(min_length=1, description="The environments.")
-    removed: dict[Name, Tombstone] = Field(
-        {},
-        description="Environments that may be destroyed after they left the file.",
-        json_schema_extra=LATER,
-    )
