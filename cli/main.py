@@ -1,0 +1,183 @@
+"""The command ``groundplan``: finds the command, runs it, and turns every failure into a message and an exit code.
+
+Commands live in the other files of this room and are imported when they are called; their one-line helps stand
+here, so that ``groundplan --help`` needs none of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from groundplan.errors import BlueprintError, GroundplanError, UsageError
+
+#: name → (module, one line of help), in the order of a first day's work.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Write a new blueprint repository."),
+    "validate": ("blueprint", "Check a blueprint: every problem, with its line."),
+    "show": ("blueprint", "Show an environment after merging; --origins says where values come from."),
+    "schema": ("blueprint", "Print the JSON Schema of the blueprint language, for editors."),
+    "lock": ("blueprint", "Allocate address ranges into the lock file."),
+    "synth": ("synth", "Write the Terraform configuration of each stack."),
+    "plan": ("plan", "Plan environments with Terraform and say what would change."),
+    "apply": ("apply", "Plan, show, ask, and apply."),
+    "destroy": ("apply", "Destroy environments; protected ones are refused."),
+    "output": ("state", "Print the outputs of applied stacks."),
+    "engines": ("state", "List the Terraform engines found and what each can do."),
+}
+
+
+class Registry(click.Group):
+    """A group that imports a command's module only when the command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The command names, in the registry's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"groundplan.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a suggestion for a misspelt command."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean `{close[0]}`?" if close else " `groundplan --help` lists the commands."
+            raise click.UsageError(f"there is no command `{args[0]}`.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Registry,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 problems in the input, 2 changes (with --detailed-exitcode), 3 refused by a "
+    "policy, 4 the engine or the cloud refused, 64 usage, 70 a bug of ours, 130 interrupted.",
+)
+@click.option(
+    "-f",
+    "--file",
+    "blueprint",
+    metavar="BLUEPRINT",
+    envvar="GROUNDPLAN_BLUEPRINT",
+    help="The blueprint; else the only one under ./blueprints/, or ./groundplan.yaml. - reads stdin.",
+)
+@click.version_option(package_name="groundplan", message="groundplan %(version)s")
+@click.pass_context
+def cli(ctx: click.Context, blueprint: str | None) -> None:
+    """One YAML blueprint becomes isolated Google Cloud environments for machine learning.
+
+    \b
+    groundplan init my-platform && cd my-platform
+    groundplan validate
+    groundplan plan ml-dev --offline       # real Terraform, no account, no network
+    """
+    ctx.obj = {"blueprint": blueprint}
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit with the documented code."""
+    sys.exit(run(sys.argv[1:] if argv is None else list(argv)))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command line and return the exit code; nothing but messages reaches the person."""
+    as_json = "--json" in argv
+    try:
+        result = cli.main(args=list(argv), prog_name="groundplan", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.exceptions.Abort:
+        _error("interrupted", "Nothing was changed.")
+        return 130
+    except click.ClickException as error:
+        return _usage(error)
+    except KeyboardInterrupt:
+        _error("interrupted", "")
+        return 130
+    except BrokenPipeError:
+        # The reader went away (`| head`): nobody is left to tell. Python must not flush stdout again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except GroundplanError as error:
+        return _failure(error, as_json)
+    except Exception as error:
+        return _bug(error)
+
+
+def _usage(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        click.echo(context.get_usage(), err=True)
+    _error(error.format_message(), "")
+    return UsageError.exit_code
+
+
+def _failure(error: GroundplanError, as_json: bool) -> int:
+    from groundplan.cli import render
+
+    if as_json:
+        render.failure_document(error)
+    elif isinstance(error, BlueprintError):
+        render.diagnostics(error.diagnostics)
+    else:
+        _error(error.message, error.hint, error.detail)
+    return error.exit_code
+
+
+def _bug(error: Exception) -> int:
+    """An exception of no known kind: one line for the person, the traceback in a file they can send."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="groundplan-crash-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        traceback.print_exception(error, file=file)
+    _error(
+        f"groundplan met a bug of its own: {type(error).__name__}: {error}".splitlines()[0],
+        f"Please report it with {file.name}. Nothing tells that your input is wrong.",
+    )
+    return GroundplanError.exit_code
+
+
+def _error(message: str, hint: str, detail: str = "") -> None:
+    from groundplan.cli.output import Output
+
+    style = Output().err
+    click.echo(f"{style('error', 'error')}: {message}", err=True)
+    for line in detail.strip().splitlines():
+        click.echo(f"  {line}", err=True)
+    if hint:
+        click.echo(f"  = {hint}", err=True)
+
+
+def module_of(command: str) -> Path:
+    """The file that holds a command; the tests use it to see that every command is documented."""
+    return Path(__file__).with_name(f"{COMMANDS[command][0]}.py")
+
+
+def commands() -> dict[str, Any]:
+    """All commands, imported; for the tests and the generated documentation."""
+    context = click.Context(cli)
+    return {name: cli.get_command(context, name) for name in COMMANDS}  # type: ignore[attr-defined]

@@ -1,0 +1,86 @@
+"""What reaches a person: results on stdout, everything else on stderr, colours only where they are wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Any
+
+import click
+
+#: Style names used throughout, and what they look like on a terminal.
+STYLES: dict[str, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "note": {"fg": "blue", "bold": True},
+    "create": {"fg": "green"},
+    "update": {"fg": "yellow"},
+    "replace": {"fg": "magenta", "bold": True},
+    "delete": {"fg": "red"},
+    "heading": {"bold": True},
+    "dim": {"dim": True},
+    "ok": {"fg": "green"},
+}
+
+Style = Callable[[str, str], str]
+
+
+@dataclass
+class Output:
+    """How this run talks: as JSON or as text, quietly or verbosely."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    def result(self, text: str) -> None:
+        """Print a line (or lines) of the result to stdout."""
+        click.echo(text)
+
+    def document(self, document: Any) -> None:
+        """Print the one JSON document of ``--json``."""
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+    def say(self, text: str = "") -> None:
+        """Tell something that is not the result, unless the person asked for quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """Tell something that matters even when quiet."""
+        click.echo(text, err=True)
+
+    def detail(self, text: str) -> None:
+        """Tell what only the curious want to know."""
+        if self.verbose:
+            click.echo(text, err=True)
+
+    @staticmethod
+    def style_for(stream: IO[str]) -> Style:
+        """A function ``(text, style name) -> text`` that colours only if ``stream`` is a terminal that wants it."""
+        if not wants_colour(stream):
+            return lambda text, _name: text
+        return lambda text, name: click.style(text, **STYLES.get(name, {}))
+
+    @property
+    def out(self) -> Style:
+        """The style function for stdout."""
+        return self.style_for(sys.stdout)
+
+    @property
+    def err(self) -> Style:
+        """The style function for stderr."""
+        return self.style_for(sys.stderr)
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """Colours go to terminals only, and never where ``NO_COLOR`` is set or ``TERM`` is ``dumb``."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def interactive() -> bool:
+    """Whether there is somebody to ask, and a place for moving progress lines."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and not os.environ.get("CI")

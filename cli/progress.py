@@ -1,0 +1,125 @@
+"""What a person sees while stacks are being worked on: on a terminal one moving line per stack, in CI one line per
+event and no control characters.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from groundplan.cli.output import Output, interactive
+
+if TYPE_CHECKING:
+    from groundplan.engines.terraform.events import Event
+
+VERBS = {
+    "create": "creating",
+    "update": "changing",
+    "delete": "destroying",
+    "replace": "replacing",
+    "read": "reading",
+    "import": "importing",
+}
+DOING = {
+    "init": "preparing",
+    "plan": "planning",
+    "show": "reading the plan",
+    "apply": "applying",
+    "validate": "checking",
+}
+
+
+@dataclass
+class _Line:
+    """One stack's line."""
+
+    doing: str = "waiting"
+    done: int = 0
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+
+
+class Progress:
+    """Receives events of all stacks, from several threads, and shows them.
+
+    Args:
+        output: how this run talks; quiet shows nothing.
+        stacks: names of the stacks in the order of their lines.
+    """
+
+    def __init__(self, output: Output, stacks: list[str]) -> None:
+        self.output = output
+        self.lines = {name: _Line() for name in stacks}
+        self.lock = threading.Lock()
+        self.moving = interactive() and not output.quiet
+        self.width = max((len(name) for name in stacks), default=0)
+
+    def event(self, stack: str, event: Event) -> None:
+        """Take note of an event; may be called from any thread."""
+        from groundplan.engines.terraform.events import Phase, ResourceEvent
+
+        with self.lock:
+            line = self.lines.setdefault(stack, _Line())
+            if isinstance(event, Phase):
+                self._phase(stack, line, event)
+            elif isinstance(event, ResourceEvent):
+                self._resource(stack, line, event)
+
+    def _phase(self, stack: str, line: _Line, event: Event) -> None:
+        state, step = getattr(event, "state", ""), getattr(event, "step", "")
+        if state == "started":
+            line.doing = DOING.get(step, step)
+            line.ended = None
+        elif state == "failed":
+            line.doing, line.ended = f"{step} failed", time.monotonic()
+        else:
+            line.doing = f"{step} done" + (f", {line.done} resources" if line.done else "")
+            line.ended = time.monotonic()
+        if not self.moving and not (state == "done" and step != "apply"):
+            self.output.say(f"{stack}: {line.doing}")
+
+    def _resource(self, stack: str, line: _Line, event: Event) -> None:
+        kind, address, action = getattr(event, "kind", ""), getattr(event, "address", ""), getattr(event, "action", "")
+        if kind in ("apply_start", "apply_progress", "refresh_start"):
+            line.doing = f"{VERBS.get(action, 'reading')} {address}"
+        elif kind == "apply_complete":
+            line.done += 1
+        elif kind == "apply_errored":
+            line.doing = f"failed: {address}"
+        if not self.moving and kind in ("apply_start", "apply_complete", "apply_errored"):
+            self.output.detail(f"{stack}: {kind.removeprefix('apply_')} {address}")
+
+    def rendered(self) -> str:
+        """All lines as text, for the moving display."""
+        now = time.monotonic()
+        with self.lock:
+            return "\n".join(
+                f"  {name:<{self.width}}  {(line.ended or now) - line.started:5.1f} s  {line.doing}"
+                for name, line in self.lines.items()
+            )
+
+    @contextmanager
+    def shown(self) -> Iterator[Progress]:
+        """Show the lines while inside. On a terminal they move and disappear at the end: the result says it all."""
+        if not self.moving:
+            yield self
+            return
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        class Lines:
+            """What rich draws anew ten times a second."""
+
+            def __init__(self, progress: Progress) -> None:
+                self.progress = progress
+
+            def __rich__(self) -> Text:
+                return Text(self.progress.rendered(), no_wrap=True, overflow="ellipsis")
+
+        with Live(Lines(self), console=Console(stderr=True), refresh_per_second=10, transient=True):
+            yield self
