@@ -44,14 +44,14 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     required_with: tuple[str, ...] = ()
     min_items: int = 0
     max_items: int | None = None
-    diff_suppress: str | None = (
-        None  #: kind of the difference that does not count, ``unknown`` if not modelled
+    diff_suppress: str | None = None  #: differences that do not count; ``unknown``: a kind nobody modelled
+    source: str | None = (
+        None  #: key into ``Index.sources``; None: shape from ``bindings``, rest from ``source``
     )
-    source: str | None = None  #: key into ``index.json`` ``sources``; None: the release's usual ones
 
 
 class Attribute(Facts, frozen=True, omit_defaults=True, kw_only=True):
-    """One attribute. Exactly one of required, optional or (only) computed holds; optional and computed may meet."""
+    """One attribute. It is required, optional, computed (so read-only), or optional and computed."""
 
     type: CtyType
     required: bool = False
@@ -59,7 +59,7 @@ class Attribute(Facts, frozen=True, omit_defaults=True, kw_only=True):
     sensitive: bool = False
     write_only: bool = False
     deprecated: bool = False
-    integer: bool = False  #: a number that must be whole
+    integer: bool = False  #: the number, or every number in the collection, must be whole
     default: Any = None  #: the provider's own default; it appears in the plan
     enum: tuple[str, ...] = ()
     enum_ignore_case: bool = False
@@ -82,7 +82,7 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class NestedBlock(Facts, frozen=True, omit_defaults=True, kw_only=True):
-    """A block inside a block. ``nesting`` is ``list``, ``set`` or ``single`` (only ``timeouts`` is single)."""
+    """A block inside a block. Required if ``min_items`` says so; only ``timeouts`` is ``single``."""
 
     nesting: Literal["single", "list", "set"]
     block: Block = Block()
@@ -114,7 +114,7 @@ class ResourceType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     deletion_protection: bool | None = None  #: default of the attribute, None where there is none
     labels_from: str | None = None  #: the attribute that effective_labels and terraform_labels are made of
     annotations_from: str | None = None
-    force_new_if_shrinks: tuple[str, ...] = ()
+    force_new_if_shrinks: tuple[str, ...] = ()  #: a lower number or version, a wider prefix, true to false
     custom_diffs: int = 0  #: plan-time checks of the real provider that are not modelled
     iam: str | None = None  #: ``member``, ``binding``, ``policy`` … for IAM types
     timeouts: dict[str, str] = {}
@@ -139,12 +139,24 @@ def walk(block: Block, prefix: str = "") -> Iterator[tuple[str, Attribute | Nest
         yield from walk(nested.block, f"{prefix}{name}.")
 
 
+def lookup(block: Block, path: str) -> Attribute | NestedBlock | None:
+    """What stands at a dotted path below ``block``, such as ``node_config.spot``; None if nothing does."""
+    *parents, name = path.split(".")
+    for parent in parents:
+        nested = block.blocks.get(parent)
+        if nested is None:
+            return None
+        block = nested.block
+    return block.attributes.get(name) or block.blocks.get(name)
+
+
 class Index(msgspec.Struct, frozen=True):
     """``facts/provider/index.json``: where the data come from, and which types each provider has."""
 
     provider_version: str
+    bindings_version: str  #: of the packages that names and shapes were read from
     checked: str  #: date of generation, YYYY-MM-DD
-    sources: dict[str, str]
+    sources: dict[str, str]  #: ``bindings`` of names and shapes, ``source`` of behaviour; version and date
     google: tuple[str, ...]
     google_beta: tuple[str, ...]  #: types that only google-beta has
 
