@@ -1,1 +1,1 @@
-"""Terraform and OpenTofu: the JSON writer, the engines, the runner, and the offline stand-in for Google Cloud."""
+"""Terraform and OpenTofu: the JSON writer, the engines, the runner, and the offline stand-in cloud."""

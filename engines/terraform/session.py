@@ -1,0 +1,246 @@
+"""Stacks on an engine: plan several at once, apply them in order, and tell what happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import msgspec
+
+from groundplan.engines.terraform import environment
+from groundplan.engines.terraform.engine import Engine
+from groundplan.engines.terraform.events import Diagnostic, Event, Phase
+from groundplan.engines.terraform.process import Interrupt
+from groundplan.engines.terraform.runner import Terraform
+from groundplan.engines.terraform.state import Identity, check_kind, identity
+from groundplan.engines.terraform.workspace import Workspace
+from groundplan.engines.terraform.writer import document
+from groundplan.errors import EngineError, GroundplanError
+from groundplan.modules.graph import Stack
+
+T = TypeVar("T")
+Step = Literal["init", "validate", "plan", "show", "apply"]
+
+#: Called with a stack's name and an event; from several threads, but never from two at a time.
+OnEvent = Callable[[str, Event], None]
+
+LOCK_TIMEOUT_SECONDS = 60  # for real state that a colleague or CI works on just now
+
+
+@dataclass(frozen=True, slots=True)
+class StackPlan:
+    """The plan of one stack."""
+
+    name: str
+    path: Path  #: Terraform's plan file
+    json: bytes  #: ``terraform show -json`` of it; sensitive values in clear
+    changes: bool
+    seconds: float
+    state: Identity | None  #: the state it was made from; None if there is none yet
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How far an apply came. ``error`` is what stopped it, at the stack ``failed``; None if nothing did."""
+
+    done: tuple[str, ...]
+    failed: str | None = None
+    error: GroundplanError | None = None
+    left: tuple[str, ...] = ()
+
+
+class StacksFailed(EngineError):
+    """Some stacks failed, the others went on. ``errors`` holds what each one said."""
+
+    def __init__(self, errors: Mapping[str, GroundplanError]) -> None:
+        super().__init__(
+            "; ".join(f"{name}: {error.message}" for name, error in errors.items()),
+            hint="\n".join(dict.fromkeys(error.hint for error in errors.values() if error.hint)),
+            detail="\n".join(error.detail for error in errors.values() if error.detail),
+        )
+        self.errors = dict(errors)
+
+
+@dataclass(slots=True)
+class Session:
+    """An engine in a workspace, for as long as one command runs. Made by ``session``."""
+
+    workspace: Workspace
+    engine: Engine
+    environment: Mapping[str, str]
+    on_event: OnEvent
+    interrupt: Interrupt
+    _telling: threading.Lock = field(default_factory=threading.Lock)
+
+    def plan(
+        self,
+        stacks: Sequence[Stack],
+        *,
+        destroy: bool = False,
+        refresh_only: bool = False,
+        targets: Sequence[str] = (),
+    ) -> list[StackPlan]:
+        """Plan the stacks, several at a time; the plans come in the order of ``stacks``.
+
+        Args:
+            stacks: what to plan.
+            destroy: plan to destroy everything in them.
+            refresh_only: only compare their states with the cloud.
+            targets: addresses to limit the plans to.
+
+        Raises:
+            StacksFailed: one or more could not be planned; the others were.
+            Interrupted: the person asked to stop.
+        """
+
+        def one(stack: Stack) -> StackPlan:
+            began = time.monotonic()
+            terraform, warnings, state = self._prepared(stack)
+            path = self.workspace.root(stack.name).plan
+            with self._phase(stack.name, "plan"):
+                changes = terraform.plan(
+                    path,
+                    destroy=destroy,
+                    refresh_only=refresh_only,
+                    targets=targets,
+                    lock_timeout_seconds=self._lock_timeout,
+                )
+            with self._phase(stack.name, "show"):
+                content = terraform.show_plan(path)
+            seconds = time.monotonic() - began
+            return StackPlan(stack.name, path, content, changes, seconds, state, tuple(warnings))
+
+        return self._each(stacks, one)
+
+    def prepare(self, stacks: Sequence[Stack]) -> None:
+        """Write the stacks and initialize their roots, so that a saved plan can be applied."""
+        self._each(stacks, self._prepared)
+
+    def validate(self, stacks: Sequence[Stack]) -> dict[str, list[Diagnostic]]:
+        """Let the engine check the stacks against the provider's schema; warnings by stack.
+
+        Raises:
+            StacksFailed: one or more are not valid.
+        """
+
+        def one(stack: Stack) -> list[Diagnostic]:
+            terraform, _, _ = self._prepared(stack)
+            with self._phase(stack.name, "validate"):
+                return terraform.validate()
+
+        return dict(zip([s.name for s in stacks], self._each(stacks, one), strict=True))
+
+    def apply(self, plans: Sequence[StackPlan]) -> Applied:
+        """Apply plans one after the other, in the order given; the first failure stops it.
+
+        The roots must be prepared, which ``plan`` does. A plan that changes nothing is applied too: it
+        brings the recorded outputs up to date.
+        """
+        names = [plan.name for plan in plans]
+        for index, plan in enumerate(plans):
+            try:
+                terraform, _ = self._terraform(plan.name)
+                with self._phase(plan.name, "apply"):
+                    terraform.apply(plan.path, lock_timeout_seconds=self._lock_timeout)
+            except GroundplanError as error:
+                return Applied(tuple(names[:index]), names[index], error, tuple(names[index + 1 :]))
+        return Applied(tuple(names))
+
+    def terraform(self, stack: str) -> Terraform:
+        """The command line in a stack's root, for everything that is not planned and applied."""
+        return self._terraform(stack)[0]
+
+    @property
+    def _lock_timeout(self) -> int:
+        return 0 if self.workspace.offline else LOCK_TIMEOUT_SECONDS
+
+    def _terraform(self, name: str) -> tuple[Terraform, list[Diagnostic]]:
+        """The runner of a stack, and the list that its warnings go to."""
+        warnings: list[Diagnostic] = []
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, Diagnostic) and event.severity == "warning":
+                warnings.append(event)
+            self._tell(name, event)
+
+        root = self.workspace.root(name)
+        return Terraform(
+            self.engine, root.path, self.environment, root.logs, on_event, self.interrupt
+        ), warnings
+
+    def _prepared(self, stack: Stack) -> tuple[Terraform, list[Diagnostic], Identity | None]:
+        """Write ``main.tf.json`` and run ``init``, which offline is only needed when its input changed."""
+        root, offline = self.workspace.root(stack.name), self.workspace.offline
+        content = document(stack, offline=offline)
+        root.write(content)
+        terraform, warnings = self._terraform(stack.name)
+        stamp = f"{self.engine}\n{msgspec.json.encode(content['terraform']).decode()}\n"
+        if not (offline and root.is_initialized(stamp)):
+            with self._phase(stack.name, "init"):
+                terraform.init()
+            root.set_initialized(stamp)
+        state = root.identity() if offline else identity(terraform.state())
+        check_kind(state, offline=offline, where=f"the backend of {stack.name}")
+        return terraform, warnings, state
+
+    def _each(self, stacks: Sequence[Stack], work: Callable[[Stack], T]) -> list[T]:
+        """``work`` for every stack, several at a time. A stack's failure does not stop the others."""
+        results: list[T] = []
+        errors: dict[str, GroundplanError] = {}
+        with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1)) as pool:
+            futures = [(stack.name, pool.submit(work, stack)) for stack in stacks]
+            try:
+                for name, future in futures:
+                    try:
+                        results.append(future.result())
+                    except EngineError as error:
+                        errors[name] = error
+            except BaseException:
+                self.interrupt.trigger()  # or leaving the pool would wait for engines that nobody stops
+                raise
+        if errors:
+            raise StacksFailed(errors)
+        return results
+
+    @contextlib.contextmanager
+    def _phase(self, stack: str, step: Step) -> Iterator[None]:
+        began = time.monotonic()
+        self._tell(stack, Phase(step=step, state="started"))
+        try:
+            yield
+        except BaseException:
+            self._tell(stack, Phase(step=step, state="failed", seconds=time.monotonic() - began))
+            raise
+        self._tell(stack, Phase(step=step, state="done", seconds=time.monotonic() - began))
+
+    def _tell(self, stack: str, event: Event) -> None:
+        with self._telling:
+            self.on_event(stack, event)
+
+
+@contextlib.contextmanager
+def session(
+    workspace: Workspace,
+    engine: Engine,
+    *,
+    on_event: OnEvent = lambda stack, event: None,
+    interrupt: Interrupt | None = None,
+) -> Iterator[Session]:
+    """A session in an open workspace. Offline, the stand-in for Google Cloud runs as long as it does."""
+    interrupt = interrupt or Interrupt()
+    if not workspace.offline:
+        yield Session(workspace, engine, environment.real(os.environ), on_event, interrupt)
+        return
+    from groundplan.engines.terraform.offline.session import Standin  # loads grpc, which takes its time
+
+    with Standin(workspace.cloud, workspace.path / "standin.log") as standin:
+        variables = environment.offline(os.environ, workspace.cli_config, standin.environment)
+        yield Session(workspace, engine, variables, on_event, interrupt)
