@@ -79,6 +79,7 @@ class Session:
     on_event: OnEvent
     interrupt: Interrupt
     _telling: threading.Lock = field(default_factory=threading.Lock)
+    _initializing: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(
         self,
@@ -120,9 +121,14 @@ class Session:
 
         return self._each(stacks, one)
 
-    def prepare(self, stacks: Sequence[Stack]) -> None:
-        """Write the stacks and initialize their roots, so that a saved plan can be applied."""
-        self._each(stacks, self._prepared)
+    def prepare(self, stacks: Sequence[Stack], *, migrate_state: bool = False) -> None:
+        """Write the stacks and initialize their roots, so that a saved plan can be applied.
+
+        Args:
+            stacks: what to prepare.
+            migrate_state: copy each state from where it was to where the stack says it is now.
+        """
+        self._each(stacks, lambda stack: self._prepared(stack, migrate_state=migrate_state))
 
     def validate(self, stacks: Sequence[Stack]) -> dict[str, list[Diagnostic]]:
         """Let the engine check the stacks against the provider's schema; warnings by stack.
@@ -172,11 +178,12 @@ class Session:
             self._tell(name, event)
 
         root = self.workspace.root(name)
-        return Terraform(
-            self.engine, root.path, self.environment, root.logs, on_event, self.interrupt
-        ), warnings
+        runner = Terraform(self.engine, root.path, self.environment, root.logs, on_event, self.interrupt)
+        return runner, warnings
 
-    def _prepared(self, stack: Stack) -> tuple[Terraform, list[Diagnostic], Identity | None]:
+    def _prepared(
+        self, stack: Stack, *, migrate_state: bool = False
+    ) -> tuple[Terraform, list[Diagnostic], Identity | None]:
         """Write ``main.tf.json`` and run ``init``, which offline is only needed when its input changed."""
         root, offline = self.workspace.root(stack.name), self.workspace.offline
         content = document(stack, offline=offline)
@@ -184,8 +191,9 @@ class Session:
         terraform, warnings = self._terraform(stack.name)
         stamp = f"{self.engine}\n{msgspec.json.encode(content['terraform']).decode()}\n"
         if not (offline and root.is_initialized(stamp)):
-            with self._phase(stack.name, "init"):
-                terraform.init()
+            # Not at once: a plugin cache that the stacks share is not safe for concurrent use.
+            with self._initializing, self._phase(stack.name, "init"):
+                terraform.init(migrate_state=migrate_state)
             root.set_initialized(stamp)
         state = root.identity() if offline else identity(terraform.state())
         check_kind(state, offline=offline, where=f"the backend of {stack.name}")
