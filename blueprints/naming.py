@@ -20,7 +20,7 @@ NAME_LIMIT = 63  #: Compute Engine and most others: RFC 1035
 
 
 def shorten(name: str, limit: int) -> str:
-    """``name`` if it fits into ``limit`` characters, else its beginning and eight hexadecimal digits of its hash."""
+    """``name`` if it fits into ``limit`` characters, else its beginning and eight digits of its hash."""
     if len(name) <= limit:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -51,7 +51,7 @@ def bucket_name(
 
 
 def cloud_name(environment: Environment, *parts: str, limit: int = NAME_LIMIT, generation: int = 1) -> str:
-    """``llm-main`` for ``main`` of the platform ``llm``: the name of something inside an environment's project."""
+    """``llm-main`` for ``main`` of the platform ``llm``: the name of something inside an environment."""
     return shorten(suffixed("-".join((environment.platform, *parts)), generation), limit)
 
 

@@ -1,0 +1,114 @@
+"""The file as a whole: whose platform it is, and its environments."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from groundplan.blueprints.model.basics import LATER, Model, Name, Number, ProjectId, Region, Text
+from groundplan.blueprints.model.environment import Environment, EnvironmentSpec
+from groundplan.blueprints.quantities import Boolean
+
+
+class Names(Model):
+    """Patterns for names in the cloud."""
+
+    project: Text = Field("{name}-{env}", description="Pattern of project ids; may use {name} and {env}.")
+    bucket: Text = Field(
+        "{project}-{key}", description="Pattern of bucket names; may use {name}, {env}, {project}, {key}."
+    )
+
+
+class External(Model):
+    """The outside world that environments may read from."""
+
+    projects: tuple[ProjectId, ...] = Field(
+        (), description="Projects that hold reservations or images for all environments."
+    )
+
+
+class Crossing(Model):
+    """One declared, read-only way from one environment into another."""
+
+    from_: Text = Field(alias="from", description="Environment that is read.")
+    to: Text = Field(description="Environment that reads.")
+    read: Text = Field(description="What is read: buckets/NAME.")
+    by: Text = Field(description="Who reads: workloads/NAME of the reading environment.")
+
+
+class Foundation(Model):
+    """The seed project: state buckets, CI identities, folders and projects of all environments."""
+
+    project: ProjectId = Field(description="Id of the seed project.")
+    region: Region = Field("us-central1", description="Region of the state buckets.")
+
+
+class Engine(Model):
+    """The engine that a real run must use."""
+
+    name: Literal["terraform", "tofu"] = Field("terraform", description="terraform or tofu.")
+    version: Text = Field(">= 1.11", description="Version constraint in Terraform's notation.")
+
+
+class Providers(Model):
+    """Version constraints of the providers."""
+
+    google: Text = Field("~> 8.7", description="Constraint on hashicorp/google and hashicorp/google-beta.")
+
+
+class State(Model):
+    """Where real runs keep their state."""
+
+    local: Boolean = Field(
+        False, description="Keep state in files beside the blueprint; for trials by one person."
+    )
+    bucket: Text | None = Field(
+        None,
+        description="An existing Cloud Storage bucket for all states, instead of those of the foundation.",
+    )
+
+
+class Tombstone(Model):
+    """Leave to destroy an environment that is no longer in the file."""
+
+    confirm: Text = Field(description="The environment's project id, to show that it is meant.")
+
+
+class _Head(Model):
+    """What stands at the top of the file, whatever the environments are."""
+
+    api_version: Literal["groundplan/v1"] = Field(alias="apiVersion", description="Version of the language.")
+    name: Name = Field(max_length=20, description="Name of the platform; it enters every name in the cloud.")
+    organization: Number | None = Field(None, description="Number of the organization.")
+    names: Names = Field(default_factory=Names, description="Patterns for names in the cloud.")
+    external: External = Field(
+        default_factory=External, description="The outside world that environments may read from."
+    )
+    crossings: dict[Name, Crossing] = Field(
+        {}, description="The only ways between environments.", json_schema_extra=LATER
+    )
+    foundation: Foundation | None = Field(None, description="The seed project.")
+    engine: Engine = Field(default_factory=Engine, description="The engine that a real run must use.")
+    providers: Providers = Field(
+        default_factory=Providers, description="Version constraints of the providers."
+    )
+    state: State = Field(default_factory=State, description="Where real runs keep their state.")
+    removed: dict[Name, Tombstone] = Field(
+        {},
+        description="Environments that may be destroyed after they left the file.",
+        json_schema_extra=LATER,
+    )
+
+
+class Blueprint(_Head):
+    """One ML platform: its environments, merged over the defaults and complete."""
+
+    environments: dict[Name, Environment] = Field(description="The environments, complete.")
+
+
+class BlueprintFile(_Head):
+    """The file as it is written, ``defaults`` and ``environments`` being specs. It gives the JSON Schema."""
+
+    defaults: EnvironmentSpec = Field(
+        default_factory=EnvironmentSpec, description="What all environments have unless they say otherwise."
+    )
+    environments: dict[Name, EnvironmentSpec] = Field(min_length=1, description="The environments.")

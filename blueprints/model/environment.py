@@ -1,0 +1,141 @@
+"""The environment: everything that can differ between development and production."""
+
+import ipaddress
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from groundplan.blueprints.model.access import Access, Automation, OrgPolicies, Perimeter
+from groundplan.blueprints.model.basics import LATER, Model, Name, Number, ProjectId, Region, Text
+from groundplan.blueprints.model.cluster import Cluster
+from groundplan.blueprints.model.storage import Encryption, Storage
+from groundplan.blueprints.model.workload import Gitops, Repository, Secret, TerraformExtras, Workload
+from groundplan.blueprints.quantities import Boolean, Integer, Matching, Network, Seconds, Share
+
+Tier = Literal["development", "staging", "production"]
+TIERS: dict[str, Tier] = {"ml-dev": "development", "ml-staging": "staging", "ml-prod": "production"}
+#: Applies run in this order and stop at the first failure.
+TIER_ORDER: tuple[Tier, ...] = ("development", "staging", "production")
+
+
+class ProjectSpec(Model):
+    """The environment's project."""
+
+    id: ProjectId | None = Field(
+        None, description="Project id, instead of the one that follows from the names."
+    )
+    existing: ProjectId | None = Field(
+        None, description="A project that exists already; it is adopted, not made."
+    )
+    generation: Integer = Field(
+        1, ge=1, description="Raise it after deleting the project: its id stays reserved for 30 days."
+    )
+
+
+class ExistingNetwork(Model):
+    """A network that somebody else owns."""
+
+    host_project: ProjectId = Field(description="Project that owns it.")
+    network: Name = Field(description="Its name.")
+
+
+class EnvironmentNetwork(Model):
+    """The environment's own VPC."""
+
+    address_space: Network = Field(
+        ipaddress.IPv4Network("10.64.0.0/10"),
+        description="Ranges of nodes, pods and services are cut from it.",
+    )
+    nat: Boolean = Field(False, description="Let nodes reach the internet through Cloud NAT.")
+    existing: ExistingNetwork | None = Field(
+        None, description="Use a shared VPC instead of an own one.", json_schema_extra=LATER
+    )
+
+
+class Budget(Model):
+    """A monthly budget with alerts."""
+
+    monthly: Integer = Field(ge=1, description="Amount in the billing account's currency.")
+    currency: Annotated[str, Matching(r"[A-Z]{3}", "a currency is its ISO 4217 code: EUR")] | None = Field(
+        None, description="ISO 4217 code; must be the account's."
+    )
+    alerts: tuple[Share, ...] = Field((0.5, 0.9, 1.0), description="Shares of the amount at which to tell.")
+
+
+class AuditLogs(Model):
+    """Audit logs in a bucket of their own."""
+
+    retention_seconds: Seconds = Field(34560000, alias="retention", description="How long they are kept.")
+
+
+class EnvironmentSpec(Model):
+    """Everything that can differ between environments. ``defaults`` is one, each environment is one."""
+
+    tier: Tier | None = Field(None, description="development, staging or production.")
+    protect: Boolean | None = Field(
+        None, description="Refuse deletion; else by tier: development false, others true."
+    )
+    project: ProjectSpec = Field(default_factory=ProjectSpec, description="The environment's project.")
+    folder: Number | None = Field(
+        None, description="Number of the folder above the environment's own; else the organization."
+    )
+    billing_account: (
+        Annotated[
+            str,
+            Matching(r"[0-9A-F]{6}(-[0-9A-F]{6}){2}", "a billing account is written 01AB23-CD45EF-678901"),
+        ]
+        | None
+    ) = Field(None, description="Billing account.")
+    region: Region = Field("us-central1", description="Region of everything that does not say otherwise.")
+    labels: dict[str, str] = Field({}, description="Google Cloud labels of every resource.")
+    automation: Automation | None = Field(
+        None, description="The repository whose CI plans and applies.", json_schema_extra=LATER
+    )
+    access: Access = Field(default_factory=Access, description="People, by persona.")
+    network: EnvironmentNetwork = Field(
+        default_factory=EnvironmentNetwork, description="The environment's VPC."
+    )
+    perimeter: Perimeter = Field(default_factory=Perimeter, description="VPC Service Controls.")
+    encryption: Encryption = Field(default_factory=Encryption, description="Who manages encryption keys.")
+    org_policies: OrgPolicies = Field(default_factory=OrgPolicies, description="Organization policies.")
+    clusters: dict[Name, Cluster] = Field({}, description="GKE clusters.")
+    storage: Storage = Field(default_factory=Storage, description="Where data live.")
+    secrets: dict[Name, Secret] = Field({}, description="Secret containers.", json_schema_extra=LATER)
+    registry: dict[Name, Repository] = Field(
+        {}, description="Artifact Registry repositories.", json_schema_extra=LATER
+    )
+    workloads: dict[Name, Workload] = Field({}, description="Kubernetes identities and what they may touch.")
+    budget: Budget | None = Field(None, description="Monthly budget.", json_schema_extra=LATER)
+    audit_logs: AuditLogs | None = Field(
+        None, description="Audit logs in a bucket of their own.", json_schema_extra=LATER
+    )
+    contacts: dict[
+        Literal["all", "billing", "legal", "product-updates", "security", "suspension", "technical"],
+        tuple[Text, ...],
+    ] = Field({}, description="Who Google writes to, by topic.", json_schema_extra=LATER)
+    tags: dict[str, str] = Field({}, description="Resource manager tags.", json_schema_extra=LATER)
+    apis: tuple[
+        Annotated[str, Matching(r"[a-z0-9-]+(\.googleapis\.com)?", "an API is written tpu.googleapis.com")],
+        ...,
+    ] = Field((), description="APIs beyond those that follow from what is used.")
+    gitops: Gitops | None = Field(
+        None, description="Where Kubernetes manifests are delivered.", json_schema_extra=LATER
+    )
+    terraform: TerraformExtras = Field(
+        default_factory=TerraformExtras, description="Own Terraform beside the generated one."
+    )
+
+
+class Environment(EnvironmentSpec):
+    """One environment, merged over the defaults, with what follows from its name."""
+
+    name: Text = Field(description="Its key under environments.")
+    tier: Tier = Field(description="development, staging or production.")
+    protect: bool = Field(description="Whether deletion is refused.")
+    platform: Name = Field(description="The blueprint's name.")
+    project_id: Text = Field(description="Id of its project.")
+    bucket_names: dict[str, str] = Field(description="Bucket key → name in the cloud.")
+
+    def cluster_region(self, cluster: Cluster) -> str:
+        """The region of a cluster: its own, else the environment's."""
+        return cluster.region or self.region

@@ -1,0 +1,244 @@
+"""Node pools: machines of one kind, and how they are obtained."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, GetJsonSchemaHandler, model_serializer, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from groundplan.blueprints.model.basics import LATER, Item, Model, Name, ProjectId, Text, Whole, Zone
+from groundplan.blueprints.quantities import (
+    Boolean,
+    Gib,
+    Integer,
+    Matching,
+    Seconds,
+    unknown_word,
+    whole_number,
+)
+
+
+class Nodes(Whole):
+    """Number of nodes of one GKE node pool: fixed, or between two bounds.
+
+    ``nodes: 4`` is written for a fixed number; it has ``min == max == 4`` and ``fixed``.
+    """
+
+    written: ClassVar[tuple[str, ...]] = ("min", "max")
+
+    min: Integer = Field(0, ge=0, description="Fewest nodes.")
+    max: Integer = Field(ge=0, description="Most nodes.")
+    fixed: Boolean = Field(False, exclude=True, description="The number does not change with the load.")
+
+    @model_serializer
+    def _as_written(self) -> int | dict[str, int]:
+        return self.max if self.fixed else {"min": self.min, "max": self.max}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return value
+        try:
+            number = whole_number(value)
+        except ValueError:
+            number = -1
+        if number < 0:
+            raise ValueError("write a number of nodes, or {min: 0, max: 4}")
+        return {"min": number, "max": number, "fixed": True}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        schema.get("properties", {}).pop("fixed", None)
+        return {"anyOf": [{"type": "integer", "minimum": 0}, schema]}
+
+
+class ReservationBlock(Model):
+    """Nodes in one block of a reservation."""
+
+    nodes: Integer = Field(ge=1, description="Nodes in this block.")
+    sub_blocks: tuple[Text, ...] = Field((), description="Sub-blocks to use.")
+
+
+class Reservation(Model):
+    """A reservation to consume."""
+
+    name: Name = Field(description="Name of the reservation.")
+    project: ProjectId | None = Field(None, description="Project that owns it, where it is a shared one.")
+    blocks: dict[str, ReservationBlock] = Field({}, description="Blocks, each becomes a GKE node pool.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_a_name(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string"}, handler.resolve_ref_schema(handler(core))]}
+
+
+CapacityKind = Literal["on-demand", "spot", "flex-start", "queued", "any-reservation", "reservation"]
+CAPACITY_WORDS = ("on-demand", "spot", "flex-start", "queued", "any-reservation")
+
+
+class Capacity(Whole):
+    """How the machines of a pool are obtained: one word, or ``{reservation: …}``.
+
+    Everything but on-demand and Spot comes with the accelerator modules.
+    """
+
+    written: ClassVar[tuple[str, ...]] = (*CAPACITY_WORDS, "reservation")
+
+    kind: CapacityKind = Field("on-demand", description="One of the ways.")
+    reservation: Reservation | None = Field(None, description="The reservation, where kind is reservation.")
+
+    @model_serializer
+    def _as_written(self) -> Any:
+        return self.kind if self.reservation is None else {"reservation": self.reservation}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_way(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in CAPACITY_WORDS:
+                raise unknown_word(value, CAPACITY_WORDS, "{reservation: NAME}")
+            return {"kind": value}
+        if not isinstance(value, dict) or "kind" in value:
+            return value
+        ways = [key for key in value if key in cls.written]
+        if ways == ["reservation"]:
+            return {"kind": "reservation", "reservation": value["reservation"]}
+        if len(ways) == 1:
+            return {"kind": ways[0]}
+        if "reservation" in ways and len(ways) == 2:
+            way = next(word for word in ways if word != "reservation")
+            raise _reservation_beside(way)
+        raise ValueError(f"write one of {', '.join(CAPACITY_WORDS)}, or {{reservation: NAME}}")
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        reservation = schema["properties"]["reservation"]
+        written = {
+            "type": "object",
+            "properties": {"reservation": reservation},
+            "required": ["reservation"],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [{"enum": list(CAPACITY_WORDS)}, written]}
+
+
+def _reservation_beside(way: str) -> PydanticCustomError:
+    """The refusal of a reservation beside another way; its type is the code of the catalog's rule."""
+    return PydanticCustomError(
+        "CO004" if way == "spot" else "CO005" if way in ("flex-start", "queued") else "CO001",
+        "{way} cannot consume a reservation",
+        {
+            "way": way,
+            "hint": f"GKE refuses the pool. Write `capacity: {way}`, or `capacity: {{reservation: NAME}}`.",
+        },
+    )
+
+
+class GpuSharing(Whole):
+    """Several containers on one GPU."""
+
+    strategy: Literal["time-sharing", "mps"] = Field(description="time-sharing or mps.")
+    clients: Integer = Field(ge=2, le=48, description="Containers that may share one GPU.")
+
+
+class Gpu(Model):
+    """The GPUs of each machine; type and number come from the machine where it fixes them."""
+
+    type: Text | None = Field(
+        None, description="Accelerator type, for machines that leave it open: nvidia-tesla-t4."
+    )
+    count: Integer | None = Field(
+        None, ge=1, description="GPUs per machine, for machines that leave it open."
+    )
+    driver: Literal["default", "latest", "none"] = Field("default", description="Driver that GKE installs.")
+    sharing: GpuSharing | None = Field(
+        None, description="Let containers share a GPU.", json_schema_extra=LATER
+    )
+    partition: Text | None = Field(None, description="MIG partition size: 1g.5gb.", json_schema_extra=LATER)
+
+
+class LocalSsd(Model):
+    """Local SSDs of each machine."""
+
+    mode: Literal["ephemeral", "block", "none"] = Field(
+        "none", description="Storage for pods, raw block devices, or none."
+    )
+    count: Integer | None = Field(None, ge=1, description="Disks, for machines that leave it open.")
+
+
+class BootDisk(Model):
+    """The boot disk of each node."""
+
+    type: Text = Field("pd-balanced", description="pd-balanced, pd-ssd, hyperdisk-balanced …")
+    size_gib: Gib = Field(100, alias="size", ge=10, le=65536, description="Size.")
+
+
+class NodeTaint(Model):
+    """A Kubernetes taint."""
+
+    key: Text = Field(description="Key.")
+    value: str = Field("", description="Value.")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
+        "NoSchedule", description="Kubernetes' effect."
+    )
+
+
+class NodePool(Item):
+    """Machines of one kind in a cluster."""
+
+    machine: Annotated[
+        str,
+        Matching(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", "a machine type is written e2-standard-4 or a3-highgpu-8g"),
+    ] = Field(description="Machine type: e2-standard-4, g2-standard-12, a3-highgpu-8g.")
+    machine_facts: dict[str, Any] | None = Field(
+        None, description="What the catalog does not know yet about the machine.", json_schema_extra=LATER
+    )
+    capacity: Capacity = Field(
+        default_factory=lambda: Capacity(kind="on-demand"),
+        description="on-demand, spot, flex-start, queued, any-reservation, or {reservation: NAME}.",
+    )
+    nodes: Nodes | None = Field(None, description="Number of nodes, or {min, max}; the total over all zones.")
+    zones: tuple[Zone, ...] = Field((), description="Zones of the nodes; else those of the cluster.")
+    topology: (
+        Annotated[str, Matching(r"[0-9]+(x[0-9]+){1,2}", "a topology is written 2x4 or 4x4x4")] | None
+    ) = Field(None, description="TPU topology: 4x4x4.", json_schema_extra=LATER)
+    slices: Integer = Field(
+        1, ge=1, description="TPU slices; each becomes a GKE node pool.", json_schema_extra=LATER
+    )
+    placement: Literal["compact", "none"] = Field(
+        "none", description="compact puts the nodes close together.", json_schema_extra=LATER
+    )
+    networking: Literal["auto", "tcpx", "tcpxo", "rdma", "dranet", "none"] = Field(
+        "none", description="Extra GPU networks.", json_schema_extra=LATER
+    )
+    max_run_seconds: Seconds | None = Field(
+        None,
+        alias="max_run_duration",
+        description="Nodes are stopped after this time.",
+        json_schema_extra=LATER,
+    )
+    gpu: Gpu = Field(default_factory=Gpu, description="GPUs of each machine.")
+    local_ssd: LocalSsd = Field(default_factory=LocalSsd, description="Local SSDs of each machine.")
+    boot_disk: BootDisk = Field(default_factory=BootDisk, description="Boot disk of each node.")
+    preload: tuple[Text, ...] = Field(
+        (), description="Images for secondary boot disks.", json_schema_extra=LATER
+    )
+    host_maintenance: Literal["periodic", "as-needed"] | None = Field(
+        None, description="When hosts are maintained."
+    )
+    confidential: Boolean = Field(False, description="Confidential nodes.", json_schema_extra=LATER)
+    max_pods_per_node: Integer | None = Field(None, ge=8, le=256, description="Most pods on a node.")
+    version: Text | None = Field(
+        None, description="Pin the nodes' Kubernetes version.", json_schema_extra=LATER
+    )
+    node_labels: dict[str, str] = Field({}, description="Kubernetes labels of the nodes.")
+    node_taints: tuple[NodeTaint, ...] = Field(
+        (), description="Kubernetes taints, beside those that GPUs get."
+    )
