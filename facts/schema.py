@@ -105,7 +105,8 @@ class ResourceType(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     service: str = ""  #: the API that serves it, ``container.googleapis.com``
     base_url: str = ""
     id: str = "{{name}}"  #: template of the id
-    id_source: str = "unknown"
+    id_source: str = "unknown"  #: create, import, manual; ``+server``: a part is known only after apply
+    source: str | None = None  #: of its behaviour, where that is not ``source``; see ``Facts.source``
     import_formats: tuple[str, ...] = ()
     create_path: str = ""
     no_update: bool = False

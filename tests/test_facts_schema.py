@@ -141,7 +141,9 @@ def test_members_of_groups_exist():
 
 def test_every_source_is_named_with_a_version_and_a_date():
     sources = schema.index().sources
-    assert {m.source for _, _, m in members((Attribute, NestedBlock))} - {None} <= sources.keys()
+    named = {member.source for _, _, member in members((Attribute, NestedBlock))}
+    named |= {resource.source for _, resource in every_type()}
+    assert named - {None} == sources.keys() - {"source"}
     assert {"bindings", "source"} <= sources.keys()
     for text in sources.values():
         assert re.search(r"\d{4}-\d\d-\d\d", text), text
