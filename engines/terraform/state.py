@@ -48,6 +48,21 @@ def identity(raw: bytes) -> Identity | None:
         raise EngineError("the state cannot be read", detail=str(problem)) from None
 
 
+class _Resource(msgspec.Struct):
+    mode: str
+    type: str
+
+
+class _Content(msgspec.Struct):
+    resources: list[_Resource] = []
+
+
+def resource_types(raw: bytes) -> set[str]:
+    """The types of the managed resources in a stored state."""
+    content = msgspec.json.decode(raw, type=_Content)
+    return {resource.type for resource in content.resources if resource.mode == "managed"}
+
+
 def check_kind(found: Identity | None, *, offline: bool, where: str) -> None:
     """Refuse a state of the other kind.
 

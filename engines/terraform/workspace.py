@@ -21,7 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundplan.engines.terraform import environment
-from groundplan.engines.terraform.state import Identity, begin_offline, check_kind, identity, replace
+from groundplan.engines.terraform.state import (
+    Identity,
+    begin_offline,
+    check_kind,
+    identity,
+    replace,
+    resource_types,
+)
 from groundplan.engines.terraform.writer import FILE_NAME, STATE_FILE, Json, encode
 from groundplan.errors import EngineError
 
@@ -87,6 +94,10 @@ class Workspace:
     def cli_config(self) -> Path:
         """Terraform's CLI configuration for offline runs."""
         return self.path / "engine.tfrc"
+
+    def resource_types(self) -> set[str]:
+        """The types of everything in the states of all stacks here."""
+        return set().union(*(resource_types(path.read_bytes()) for path in self.path.glob(f"*/{STATE_FILE}")))
 
     def root(self, stack: str) -> Root:
         """The root of a stack, made if need be.
