@@ -171,7 +171,7 @@ def apply_until_slow(terraform, tmp_path, stop):
         terraform,
         {
             "quick": {},
-            "slow": shell(f"touch {tmp_path}/runs; sleep 20", "quick"),
+            "slow": shell(f"touch {tmp_path}/runs; exec sleep 20", "quick"),
             "later": shell("true", "slow"),
         },
     )
@@ -227,7 +227,7 @@ def test_an_exception_in_a_callback_still_lets_the_engine_save_its_state(terrafo
         if isinstance(event, ResourceEvent) and event.kind == "apply_complete":
             raise ZeroDivisionError
 
-    write(terraform, {"quick": {}, "slow": shell("sleep 20", "quick")})
+    write(terraform, {"quick": {}, "slow": shell("exec sleep 20", "quick")})
     terraform.init()
     terraform.plan(tmp_path / "p")
     broken = Terraform(terraform.engine, terraform.directory, terraform.environment, terraform.logs, on_event)

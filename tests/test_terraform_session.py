@@ -80,18 +80,19 @@ def test_the_life_of_two_environments(tmp_path, engine):
         account = next(r for r in described if r["address"] == "google_service_account.nodes")
         assert account["values"]["description"] == "reads ${bucket}"
 
-    # Another process, another stand-in: the cloud and the states are still there.
+
+def test_cloud_and_states_outlive_a_session(tmp_path):
+    dev, prod = stack("dev"), stack("prod")
+    with opened(tmp_path, offline=True) as work, session(work, ENGINES[0], [dev, prod]) as run:
+        assert run.apply(run.plan([dev, prod])).error is None
+
     changed, emptied = stack("dev", description="by team ml"), Stack("prod", Graph(project="llm-prod"))
-    with opened(tmp_path, offline=True) as work, session(work, engine, [emptied]) as run:
-        replaced = run.plan([changed])[0]
+    with opened(tmp_path, offline=True) as work, session(work, ENGINES[0], [emptied]) as run:
+        replaced, gone = run.plan([changed, emptied])
         assert actions(replaced)["google_compute_network.main"] == ["delete", "create"]
-        gone = run.plan([emptied])
-        assert set(map(tuple, actions(gone[0]).values())) == {("delete",)}
-        assert run.apply(gone).error is None
-        assert run.terraform("prod").state_list() == []
-        destroyed = run.apply(run.plan([dev], destroy=True))
-        assert destroyed.error is None
-        assert run.terraform("dev").state_list() == []
+        assert set(map(tuple, actions(gone).values())) == {("delete",)}
+        assert run.apply([gone, *run.plan([dev], destroy=True)]).error is None
+        assert run.terraform("dev").state_list() == run.terraform("prod").state_list() == []
 
 
 def test_stacks_share_one_cloud_so_that_collisions_show(tmp_path):
@@ -105,7 +106,7 @@ def test_stacks_share_one_cloud_so_that_collisions_show(tmp_path):
 
 
 def test_ctrl_c_lets_a_running_creation_finish_and_remembers_it(tmp_path, engine, monkeypatch):
-    slow = [{"type": "google_compute_network", "action": "create", "delay_seconds": 1}]
+    slow = [{"type": "google_compute_network", "action": "create", "delay_seconds": 0.5}]
     monkeypatch.setenv("GROUNDPLAN_OFFLINE_FAULTS", json.dumps(slow))
     interrupt, said = Interrupt(), []
 

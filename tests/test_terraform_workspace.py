@@ -256,7 +256,7 @@ def test_a_bug_in_one_thread_ends_the_others_soon(run, resources):
 
 
 def test_an_interrupted_apply_leaves_the_rest(run, resources, tmp_path):
-    resources.update({"dev": {"a": failing(f"touch {tmp_path}/runs; sleep 20")}, "prod": {"a": {}}})
+    resources.update({"dev": {"a": failing(f"touch {tmp_path}/runs; exec sleep 20")}, "prod": {"a": {}}})
     plans = run.plan(stacks("dev", "prod"))
 
     def stop():
