@@ -1,4 +1,4 @@
-"""Is a resource's content what the provider schema allows? Every answer is a sentence about one attribute path.
+"""Is a resource's content what the provider schema allows? Every answer names one attribute path.
 
 References and texts stand for values that are not known yet: their type and content pass.
 """
@@ -43,7 +43,8 @@ def reference(schema: ResourceType, attribute: str) -> str:
         elif step in block.blocks:
             block = block.blocks[step].block
         elif step != "id":
-            return f"{schema.type} has no attribute {attribute}.{suggestion(step, [*block.attributes, *block.blocks])}"
+            near = suggestion(step, [*block.attributes, *block.blocks])
+            return f"{schema.type} has no attribute {attribute}.{near}"
     return ""
 
 
@@ -171,7 +172,7 @@ def _size(facts: Facts, value: list[Any], path: str) -> Iterator[str]:
 
 
 def _groups(schema: ResourceType, values: Mapping[str, Any]) -> Iterator[str]:
-    """Conflicts and their kin. As in the provider, a group inside a repeated block looks at its first element."""
+    """Conflicts and their kin. As in the provider, a group in a repeated block looks at its first element."""
     said: set[str] = set()
     for path, facts in schema.groups:
         parent = path.rpartition(".")[0]

@@ -61,6 +61,14 @@ def text(*parts: str | Reference | Text) -> Text:
     return Text(tuple(flat))
 
 
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A resource's name in the stack, and the one it had before its blueprint key was renamed."""
+
+    now: str
+    before: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifecycle:
     """Terraform's lifecycle block. ``ignore_changes`` holds attribute paths, or ``("all",)``."""
@@ -81,7 +89,8 @@ class Resource:
     mode: Literal["managed", "data"] = "managed"
     depends_on: tuple[Resource, ...] = ()
     lifecycle: Lifecycle = field(default_factory=Lifecycle)
-    origin: tuple[str, ...] = ()  #: path of the blueprint key that asked for it, inside the environment
+    #: Path of the blueprint key that asked for it: below the environment, in the foundation below the file.
+    origin: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:
@@ -173,7 +182,7 @@ class Graph:
 
     @contextlib.contextmanager
     def at(self, *path: str) -> Iterator[None]:
-        """Resources added inside belong to the blueprint key at ``path`` (below the one of the outer ``at``)."""
+        """Resources added inside belong to the blueprint key at ``path``, below that of the outer ``at``."""
         outer, self._origin = self._origin, (*self._origin, *path)
         try:
             yield
@@ -183,7 +192,7 @@ class Graph:
     def add(
         self,
         type: str,
-        name: str,
+        name: str | Name,
         /,
         *,
         provider: Provider = "google",
@@ -200,6 +209,7 @@ class Graph:
         Args:
             type: ``google_compute_network`` …
             name: the name in the stack; it must derive from blueprint names only, never from an order.
+                With a ``Name`` whose ``before`` differs, Terraform moves the resource from there.
             provider: ``google-beta`` only where google lacks the type or an attribute.
             depends_on: what must exist before, beyond what the references already say.
             lifecycle: Terraform's lifecycle settings.
@@ -213,9 +223,10 @@ class Graph:
             other = type not in type_names("google-beta")
             hint = check.suggestion(type, type_names(provider)) if other else " Only google-beta has it."
             raise GraphError(f"{_caller()}: {provider} has no resource type {type}.{hint}")
+        now = name.now if isinstance(name, Name) else name
         resource = Resource(
             type,
-            name,
+            now,
             check.present(attributes),
             provider,
             "managed",
@@ -223,7 +234,10 @@ class Graph:
             lifecycle or Lifecycle(),
             self._origin,
         )
-        return self._put(resource)
+        self._put(resource)
+        if isinstance(name, Name) and name.before != now:
+            self.move(f"{type}.{name.before}", resource)
+        return resource
 
     def data(
         self, type: str, name: str, /, *, depends_on: Sequence[Resource] = (), **attributes: Any
@@ -248,7 +262,13 @@ class Graph:
         self.outputs[name] = Output(value, description, sensitive)
 
     def move(self, old: str, new: Resource) -> None:
-        """The object at the address ``old`` is now ``new``: Terraform moves it instead of replacing it."""
+        """The object at the address ``old`` is now ``new``: Terraform moves it instead of replacing it.
+
+        Raises:
+            GraphError: ``old`` is still the address of a resource, or was moved already.
+        """
+        if old in self._resources or old in self.moves:
+            raise GraphError(f"{_caller()}: {old} cannot become {new.address}: the address is in use")
         self.moves[old] = new.address
 
     def adopt(self, resource: Resource, id: str) -> None:
@@ -287,7 +307,7 @@ class Graph:
     def _problems(self, resource: Resource) -> Iterator[str]:
         if not NAME.fullmatch(resource.name):
             yield f"{resource.name!r} is not a Terraform name"
-        if resource.address in self._resources:
+        if resource.address in self._resources or resource.address in self.moves:
             yield "this address exists already"
         for needed in self.references(resource):
             if self._resources.get(needed.address) is not needed:
@@ -297,7 +317,10 @@ class Graph:
         except KeyError:
             yield f"there is no data source {resource.type}"
             return
-        yield from check.resource(schema, resource.attributes)
+        problems = list(check.resource(schema, resource.attributes))
+        if problems and resource.mode == "managed" and resource.provider == "google":
+            problems = list(_with_beta(resource, problems))
+        yield from problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,9 +338,9 @@ class LocalState:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """What gets its own state: a name (``foundation``, or the environment's), a graph, and where the state is.
+    """What gets its own state: a name (``foundation`` or the environment's), a graph, a place for the state.
 
-    ``providers`` maps provider names to version constraints; ``engine_version`` is the constraint on Terraform.
+    ``providers`` maps provider names to version constraints; ``engine_version`` is the one on Terraform.
     """
 
     name: str
@@ -341,6 +364,14 @@ def references(value: Any) -> Iterator[Reference]:
     elif isinstance(value, list | tuple | set | frozenset):
         for inner in value:
             yield from references(inner)
+
+
+def _with_beta(resource: Resource, problems: list[str]) -> Iterator[str]:
+    """The problems of a google resource, each with a hint if google-beta would not have it."""
+    beta = check.resource(resource_type(resource.type, "google-beta"), resource.attributes)
+    paths = {problem.partition(":")[0] for problem in beta}
+    for problem in problems:
+        yield problem if problem.partition(":")[0] in paths else f"{problem} Only google-beta has it."
 
 
 def _caller() -> str:

@@ -1,0 +1,136 @@
+"""Projects: the unit of isolation. Each environment has one, in a folder of its own.
+
+A project that exists already is looked up and used: it is neither moved into a folder nor relabelled, and
+the roles of its default service accounts stay, since others may rely on them.
+
+A new project starts without the default network. The provider does that by deleting the network after the
+fact, which needs the Compute API; the constraint ``compute.skipDefaultNetworkCreation`` on the folder above
+is the better way where it is set already (provider docs, google_project, ``auto_create_network``), and both
+agree.
+
+The Compute API brings a default service account that is Editor of the whole project unless the organization
+forbids it. The role is taken away; deleting the account could not be undone after thirty days (IAM docs).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from groundplan.blueprints.naming import cloud_name
+from groundplan.facts.services import needed
+from groundplan.modules.graph import Graph, Lifecycle, Reference, Resource
+from groundplan.modules.names import labels
+from groundplan.modules.services import Services, add_services
+
+if TYPE_CHECKING:
+    from groundplan.blueprints.model import Blueprint, Environment
+
+FOLDER_LIMIT = 30  #: Resource Manager: display names of folders have 3 to 30 characters
+
+#: The seed project's part of resource names; no environment can be called so.
+SEED = "foundation"
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project and its APIs."""
+
+    id: Reference
+    number: Reference
+    services: Services
+
+
+def add_seed(graph: Graph, blueprint: Blueprint, seed_id: str) -> Project:
+    """Add the seed project.
+
+    It stands in the organization, else beside the environment of the highest tier, which also pays for it. It
+    is protected as long as any environment is.
+    """
+    env = highest(blueprint)
+    protect = any(other.protect for other in blueprint.environments.values())
+    project = graph.add(
+        "google_project",
+        SEED,
+        project_id=seed_id,
+        name=seed_id,
+        org_id=blueprint.organization,
+        folder_id=None if blueprint.organization else env.folder,
+        billing_account=env.billing_account,
+        auto_create_network=False,
+        **_protection(protect),
+    )
+    services = add_services(
+        graph, needed("seed"), project=project["project_id"], prefix=(SEED,), depends_on=(project,)
+    )
+    found = Project(project["project_id"], project["number"], services)
+    _deprive_default_accounts(graph, SEED, found)
+    return found
+
+
+def add_folder(graph: Graph, blueprint: Blueprint, env: Environment, seed: Project) -> Resource | None:
+    """Add the folder of an environment's new project; None without anything that it could be in."""
+    above = f"folders/{env.folder}" if env.folder else f"organizations/{blueprint.organization}"
+    if env.project.existing or not (env.folder or blueprint.organization):
+        return None
+    return graph.add(
+        "google_folder",
+        env.name,
+        display_name=cloud_name(env, env.name, limit=FOLDER_LIMIT),
+        parent=above,
+        deletion_protection=env.protect,
+        depends_on=seed.services.needs("cloudresourcemanager"),
+    )
+
+
+def add_project(graph: Graph, env: Environment, folder: Resource | None, seed: Project) -> Project:
+    """Add an environment's project, or look up the existing one, with the APIs that come before all else."""
+    needs = seed.services.needs("cloudresourcemanager", "cloudbilling", "serviceusage", "compute")
+    if env.project.existing:
+        project = graph.data("google_project", env.name, project_id=env.project_id, depends_on=needs)
+    else:
+        project = graph.add(
+            "google_project",
+            env.name,
+            project_id=env.project_id,
+            name=env.project_id,
+            folder_id=folder["name"] if folder else None,
+            billing_account=env.billing_account,
+            auto_create_network=False,
+            labels=labels(env),
+            **_protection(env.protect),
+            depends_on=needs,
+        )
+    services = add_services(
+        graph, needed("project"), project=project["project_id"], prefix=(env.name,), depends_on=(project,)
+    )
+    found = Project(project["project_id"], project["number"], services)
+    if not env.project.existing:
+        _deprive_default_accounts(graph, env.name, found)
+    return found
+
+
+def highest(blueprint: Blueprint) -> Environment:
+    """The environment of the highest tier; the last by name among several."""
+    from groundplan.blueprints.model import TIER_ORDER
+
+    return max(blueprint.environments.values(), key=lambda env: (TIER_ORDER.index(env.tier), env.name))
+
+
+def _protection(protect: bool) -> dict[str, Any]:
+    """The provider refuses to delete a protected project; Terraform refuses even to plan it."""
+    return {
+        "deletion_policy": "PREVENT" if protect else "DELETE",
+        "lifecycle": Lifecycle(prevent_destroy=protect),
+    }
+
+
+def _deprive_default_accounts(graph: Graph, name: str, project: Project) -> None:
+    graph.add(
+        "google_project_default_service_accounts",
+        name,
+        project=project.id,
+        action="DEPRIVILEGE",
+        restore_policy="REVERT_AND_IGNORE_FAILURE",
+        depends_on=project.services.needs("iam", "compute", "cloudresourcemanager"),
+    )

@@ -1,0 +1,62 @@
+"""All stacks of a blueprint."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from groundplan.errors import UsageError
+from groundplan.modules.graph import Stack
+from groundplan.stacks.environment import environment
+from groundplan.stacks.foundation import foundation
+from groundplan.stacks.state import FOUNDATION
+
+if TYPE_CHECKING:
+    from groundplan.blueprints.lock import Lock
+    from groundplan.blueprints.model import Blueprint
+
+
+def stack_names(blueprint: Blueprint) -> tuple[str, ...]:
+    """Names of the blueprint's stacks in the order of applies: foundation first, then tier by tier.
+
+    Within a tier the order is that of the file.
+    """
+    from groundplan.blueprints.model import TIER_ORDER
+
+    first = (FOUNDATION,) if blueprint.foundation else ()
+    tiers = sorted(blueprint.environments.values(), key=lambda env: TIER_ORDER.index(env.tier))
+    return (*first, *(env.name for env in tiers))
+
+
+def stacks(blueprint: Blueprint, lock: Lock, names: Collection[str] = ()) -> list[Stack]:
+    """The stacks of a blueprint, in the order of applies.
+
+    Args:
+        blueprint: the blueprint.
+        lock: what allocation and earlier applies decided.
+        names: only these; none means all.
+
+    Raises:
+        UsageError: there is no stack of such a name.
+    """
+    known = stack_names(blueprint)
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise UsageError(
+            f"there is no environment {', '.join(unknown)}", hint=f"The blueprint has {', '.join(known)}."
+        )
+    return [_stack(blueprint, lock, name) for name in known if not names or name in names]
+
+
+def owns(blueprint: Blueprint) -> dict[str, str]:
+    """Project id → name of the stack that owns everything inside that project."""
+    owners = {env.project_id: env.name for env in blueprint.environments.values()}
+    if blueprint.foundation:
+        owners[blueprint.foundation.project] = FOUNDATION
+    return owners
+
+
+def _stack(blueprint: Blueprint, lock: Lock, name: str) -> Stack:
+    if name == FOUNDATION:
+        return foundation(blueprint, lock)
+    return environment(blueprint, blueprint.environments[name], lock)

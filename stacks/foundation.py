@@ -1,0 +1,85 @@
+"""The first stack, applied by an administrator: what must exist before an environment can manage itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from groundplan.errors import InternalError
+from groundplan.modules.automation import StatePlace, Task, add_automation, add_state_bucket, add_state_folder
+from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack
+from groundplan.modules.project import Project, add_folder, add_project, add_seed
+from groundplan.stacks.state import FOUNDATION, frame, state
+
+if TYPE_CHECKING:
+    from groundplan.blueprints.lock import Lock
+    from groundplan.blueprints.model import Blueprint
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    """What the foundation makes for one environment."""
+
+    folder: Resource | None
+    project: Project
+    place: StatePlace | None
+    identities: dict[Task, Reference]
+
+
+def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
+    """The seed project, and for each environment a folder, a project, a place for its state, two identities.
+
+    Applying it again adds what is new. Its own state is in a bucket that it makes itself, so the first apply
+    starts with a local state that moves there afterwards.
+
+    Args:
+        blueprint: with a foundation.
+        lock: what earlier applies learned. Nothing here needs it yet; every number is a reference.
+
+    Raises:
+        InternalError: the blueprint has no foundation.
+    """
+    if blueprint.foundation is None:
+        raise InternalError("the blueprint has no foundation")
+    graph = Graph(
+        project=blueprint.foundation.project,
+        region=blueprint.foundation.region,
+        labels={"managed-by": "groundplan", "platform": blueprint.name},
+    )
+    with graph.at("foundation"):
+        seed = add_seed(graph, blueprint, blueprint.foundation.project)
+        own = _state_place(graph, blueprint, FOUNDATION, seed)
+    founded: dict[str, Founded] = {}
+    for name, env in blueprint.environments.items():
+        with graph.at("environments", name):
+            folder = add_folder(graph, blueprint, env, seed)
+            project = add_project(graph, env, folder, seed)
+            place = _state_place(graph, blueprint, name, seed)
+            identities = add_automation(graph, env, project, place, seed)
+            founded[name] = Founded(folder, project, place, identities)
+    _add_outputs(graph, own, founded)
+    return frame(blueprint, FOUNDATION, graph)
+
+
+def _state_place(graph: Graph, blueprint: Blueprint, stack: str, seed: Project) -> StatePlace | None:
+    """A bucket of our own, or a folder in the one that the blueprint names; None for a state in a file."""
+    place = state(blueprint, stack)
+    if not isinstance(place, GcsState) or graph.region is None:
+        return None
+    if blueprint.state.bucket:
+        return add_state_folder(graph, stack, place, seed)
+    protected = [env.protect for name, env in blueprint.environments.items() if stack in (name, FOUNDATION)]
+    return add_state_bucket(graph, stack, place, graph.region, seed, protect=any(protected))
+
+
+def _add_outputs(graph: Graph, own: StatePlace | None, founded: dict[str, Founded]) -> None:
+    """What the lock file remembers, and what pipelines are set up with; by environment."""
+    folders = {name: made.folder["folder_id"] for name, made in founded.items() if made.folder}
+    places = {FOUNDATION: own, **{name: made.place for name, made in founded.items()}}
+    buckets = {name: place.bucket for name, place in places.items() if place}
+    identities = {name: made.identities for name, made in founded.items()}
+    numbers = {name: made.project.number for name, made in founded.items()}
+    graph.output("folders", folders, "Environment → number of its folder")
+    graph.output("identities", identities, "Environment → service accounts that plan and apply it")
+    graph.output("project_numbers", numbers, "Environment → number of its project")
+    graph.output("state_buckets", buckets, "Stack → bucket of its state")
