@@ -52,8 +52,7 @@ def init(
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a platform",
-            hint="It starts with a letter, has lower-case letters, digits and hyphens, and at most 20 characters: "
-            "--name my-platform",
+            hint="At most 20 lower-case letters, digits and hyphens, a letter first: --name my-platform",
         )
     if directory.exists() and any(entry.name != ".git" for entry in directory.iterdir()):
         raise InputError(f"{directory} is not empty", hint="Name a new folder; init overwrites nothing.")

@@ -1,7 +1,7 @@
-"""The command ``groundplan``: finds the command, runs it, and turns every failure into a message and an exit code.
+"""The command ``groundplan``: runs a command and turns every failure into a message and an exit code.
 
-Commands live in the other files of this room and are imported when they are called; their one-line helps stand
-here, so that ``groundplan --help`` needs none of them.
+Commands live in the other files of this room and are imported when they are called. Their one-line helps
+stand here, so that ``groundplan --help`` needs none of them.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Registry(click.Group):
 @click.command(
     cls=Registry,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 problems in the input, 2 changes (with --detailed-exitcode), 3 refused by a "
-    "policy, 4 the engine or the cloud refused, 64 usage, 70 a bug of ours, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 problems in the input, 2 changes (with --detailed-exitcode), 3 refused by "
+    "a policy, 4 the engine or the cloud refused, 64 usage, 70 a bug of ours, 130 interrupted.",
 )
 @click.option(
     "-f",

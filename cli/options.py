@@ -15,14 +15,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def environments(required: bool = False) -> Callable[[F], F]:
-    """The positional environments. ``foundation`` is a reserved name; none means all where that is allowed."""
+    """The positional environments. ``foundation`` is a reserved name; none means all."""
     return click.argument("names", metavar="[ENV]...", nargs=-1, required=required)
 
 
 def output_options(command: F) -> F:
     """``--json``, ``--quiet`` and ``--verbose``, handed over as one ``Output``."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else on stdout.")
+    @click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document and nothing else on stdout."
+    )
     @click.option("-q", "--quiet", is_flag=True, help="Only results, warnings and errors.")
     @click.option("-v", "--verbose", is_flag=True, help="Also say what runs underneath.")
     @functools.wraps(command)
@@ -48,7 +50,9 @@ def run_options(command: F) -> F:
     """Where and with what Terraform runs."""
     for option in (
         click.option(
-            "--offline", is_flag=True, help="Run against the stand-in cloud: no account, no network, nothing real changes."
+            "--offline",
+            is_flag=True,
+            help="Run against the stand-in cloud: no account, no network, nothing real changes.",
         ),
         click.option(
             "--engine-binary",

@@ -16,13 +16,14 @@ STYLES: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
     "note": {"fg": "blue", "bold": True},
-    "create": {"fg": "green"},
-    "update": {"fg": "yellow"},
-    "replace": {"fg": "magenta", "bold": True},
-    "delete": {"fg": "red"},
     "heading": {"bold": True},
+    "group": {"bold": True},
+    "add": {"fg": "green"},
+    "change": {"fg": "yellow"},
+    "danger": {"fg": "magenta", "bold": True},
+    "delete": {"fg": "red", "bold": True},
+    "keep": {"fg": "cyan"},
     "dim": {"dim": True},
-    "ok": {"fg": "green"},
 }
 
 Style = Callable[[str, str], str]
@@ -60,7 +61,7 @@ class Output:
 
     @staticmethod
     def style_for(stream: IO[str]) -> Style:
-        """A function ``(text, style name) -> text`` that colours only if ``stream`` is a terminal that wants it."""
+        """``(text, style name) -> text``, which colours only if ``stream`` is a terminal that wants it."""
         if not wants_colour(stream):
             return lambda text, _name: text
         return lambda text, name: click.style(text, **STYLES.get(name, {}))

@@ -1,5 +1,6 @@
-"""What a person sees while stacks are being worked on: on a terminal one moving line per stack, in CI one line per
-event and no control characters.
+"""What a person sees while stacks are being worked on.
+
+On a terminal one moving line per stack; in CI one line per event and no control characters.
 """
 
 from __future__ import annotations
@@ -83,7 +84,11 @@ class Progress:
             self.output.say(f"{stack}: {line.doing}")
 
     def _resource(self, stack: str, line: _Line, event: Event) -> None:
-        kind, address, action = getattr(event, "kind", ""), getattr(event, "address", ""), getattr(event, "action", "")
+        kind, address, action = (
+            getattr(event, "kind", ""),
+            getattr(event, "address", ""),
+            getattr(event, "action", ""),
+        )
         if kind in ("apply_start", "apply_progress", "refresh_start"):
             line.doing = f"{VERBS.get(action, 'reading')} {address}"
         elif kind == "apply_complete":
@@ -104,7 +109,7 @@ class Progress:
 
     @contextmanager
     def shown(self) -> Iterator[Progress]:
-        """Show the lines while inside. On a terminal they move and disappear at the end: the result says it all."""
+        """Show the lines while inside. At the end they disappear: the result says it all."""
         if not self.moving:
             yield self
             return

@@ -1,0 +1,238 @@
+"""``groundplan apply`` and ``groundplan destroy``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from groundplan.cli import runs
+from groundplan.cli.options import blueprint_option, environments, output_options, run_options
+from groundplan.cli.output import Output
+from groundplan.cli.project import FOUNDATION, Project
+from groundplan.cli.runs import Run, Shown
+from groundplan.errors import PolicyError
+
+
+@dataclass(frozen=True)
+class Done:
+    """One stack that was brought to what the blueprint says (or away)."""
+
+    name: str
+    resources: int
+    changed: int
+    seconds: float
+
+
+@click.command(short_help="Plan, show, ask, and apply.")
+@environments()
+@click.option("--all", "every", is_flag=True, help="The foundation and all environments.")
+@click.option("--auto-approve", is_flag=True, help="Do not ask.")
+@run_options
+@blueprint_option
+@output_options
+def apply(
+    names: tuple[str, ...],
+    every: bool,
+    auto_approve: bool,
+    offline: bool,
+    engine_binary: Path | None,
+    work_dir: Path | None,
+    blueprint: str | None,
+    output: Output,
+) -> None:
+    """Plan, show, ask, and apply: the foundation first, then environments in the order of their tiers.
+
+    The first failure stops it. What is protected is neither destroyed nor replaced: write `protect: false` and
+    apply first.
+
+    \b
+    Example:
+      groundplan apply ml-dev --offline
+      groundplan apply --all --offline --auto-approve
+    """
+    if not offline:
+        runs.require_names(names, every, "a real apply")
+    project = Project.load(blueprint, output, offline=offline, work_dir=work_dir)
+    chosen = project.select(names)
+    stacks = project.stacks(chosen)
+    done: list[Done] = []
+    with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
+        if project.write_lock():
+            output.say(f"{project.lock_path}: address ranges written; commit the file.")
+        for stage in stages(chosen):
+            # What the foundation learns (project numbers) is part of the environments' stacks.
+            shown = run.plan(project.stacks(stage))
+            done += apply_stage(run, shown, auto_approve=auto_approve)
+            if FOUNDATION in stage:
+                learn(run)
+    report(run, done, "Applied")
+
+
+def stages(names: Sequence[str]) -> list[list[str]]:
+    """The foundation by itself, then everything that stands on it."""
+    first = [name for name in names if name == FOUNDATION]
+    rest = [name for name in names if name != FOUNDATION]
+    return [stage for stage in (first, rest) if stage]
+
+
+def apply_stage(run: Run, shown: Sequence[Shown], *, auto_approve: bool) -> list[Done]:
+    """Show plans, refuse what must not happen, ask once, apply one after the other.
+
+    Raises:
+        PolicyError: something protected would be destroyed or replaced; nothing was applied.
+        EngineError: an apply failed; what was done before it is reported first.
+    """
+    if not run.output.as_json:
+        run.show(shown)
+    refuse_protected(run, shown)
+    changing = [one for one in shown if one.raw.changes]
+    if changing:
+        runs.confirm(f"Apply {', '.join(one.stack.name for one in changing)}?", auto_approve=auto_approve)
+    done = []
+    with run.progress.shown():
+        for one in shown:
+            done.append(apply_one(run, one, done))
+    return done
+
+
+def apply_one(run: Run, one: Shown, before: Sequence[Done]) -> Done:
+    """Apply one plan.
+
+    Raises:
+        EngineError: it failed.
+        Interrupted: the person stopped it.
+    """
+    began = time.monotonic()
+    if one.raw.changes:
+        applied = run.session.apply([one.raw])
+        if applied.error is not None:
+            if before:
+                run.output.warn("Applied before: " + ", ".join(done.name for done in before))
+            raise applied.error
+    resources = sum(resource.mode == "managed" for resource in one.stack.graph)
+    return Done(
+        one.stack.name, resources, one.summary.resources.total, one.raw.seconds + time.monotonic() - began
+    )
+
+
+def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
+    """Deletion protection is not atomic: Terraform would delete everything up to the first refusal.
+
+    Raises:
+        PolicyError: with everything that is protected and would be destroyed or replaced.
+    """
+    from groundplan.policies.protection import protected
+
+    findings = [
+        f"{one.stack.name}: {finding}"
+        for one in shown
+        for finding in protected(one.plan, origins=runs.origins(one.stack))
+    ]
+    if findings:
+        raise PolicyError(
+            f"refused, nothing was changed: {len(findings)} protected "
+            f"thing{'s' if len(findings) > 1 else ''} would be destroyed or replaced",
+            hint="Two steps: write `protect: false` for the environment and apply, then do this.",
+            detail="\n".join(findings),
+        )
+
+
+def learn(run: Run) -> None:
+    """Keep what the foundation made known: project numbers and folders.
+
+    A real apply writes the lock file. Offline the numbers are made up, so they stay among the work files.
+    """
+    from groundplan.blueprints.lock import read_lock, with_learned, write_lock
+
+    project = run.project
+    output = run.session.terraform(FOUNDATION).output()
+    path = project.learned_path if project.offline else project.lock_path
+    known = read_lock(path)
+    learned = with_learned(known, output.get("project_numbers", {}), output.get("folders", {}))
+    if learned != known:
+        write_lock(path, learned)
+    project.__dict__.pop("committed", None)
+    project.__dict__.pop("allocated", None)
+
+
+def report(run: Run, done: Sequence[Done], verb: str) -> None:
+    """The closing table: each stack with its resources and how long it took."""
+    from groundplan.facts.schema import index
+
+    output = run.output
+    if output.as_json:
+        output.document(
+            {
+                "engine": str(run.engine),
+                "offline": run.project.offline,
+                "stacks": [
+                    {
+                        "name": d.name,
+                        "resources": d.resources,
+                        "changed": d.changed,
+                        "seconds": round(d.seconds, 1),
+                    }
+                    for d in done
+                ],
+            }
+        )
+        return
+    width = max(len(d.name) for d in done)
+    for d in done:
+        change = f"{d.changed} changed" if d.changed else "no changes"
+        output.result(f"  {d.name:<{width}}  {d.resources:>4} resources  {change:>12}  {d.seconds:5.1f} s")
+    if run.project.offline:
+        facts = f"Facts: google {index().provider_version}."
+        output.result(f"{verb} offline with {run.engine}; no account, no network. {facts}")
+    else:
+        output.result(f"{verb} with {run.engine}.")
+
+
+@click.command(short_help="Destroy environments; protected ones are refused.")
+@environments()
+@click.option("--all", "every", is_flag=True, help="All environments, and the foundation last.")
+@click.option("--auto-approve", is_flag=True, help="Do not ask.")
+@run_options
+@blueprint_option
+@output_options
+def destroy(
+    names: tuple[str, ...],
+    every: bool,
+    auto_approve: bool,
+    offline: bool,
+    engine_binary: Path | None,
+    work_dir: Path | None,
+    blueprint: str | None,
+    output: Output,
+) -> None:
+    """Destroy everything in the named environments, production first, the foundation last.
+
+    Before anything starts, groundplan looks for everything that is protected and refuses whole. To destroy it,
+    write `protect: false`, apply, and destroy then.
+
+    \b
+    Example:
+      groundplan destroy ml-dev --offline --auto-approve
+    """
+    runs.require_names(names, every, "destroy")
+    project = Project.load(blueprint, output, offline=offline, work_dir=work_dir)
+    stacks = project.stacks(project.select(names))[::-1]
+    done: list[Done] = []
+    with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
+        shown = run.plan(stacks, destroy=True)
+        if not output.as_json:
+            run.show(shown)
+        refuse_protected(run, shown)
+        changing = [one for one in shown if one.raw.changes]
+        if changing:
+            runs.confirm(
+                f"Destroy {', '.join(one.stack.name for one in changing)}?", auto_approve=auto_approve
+            )
+        with run.progress.shown():
+            for one in shown:
+                done.append(apply_one(run, one, done))
+    report(run, [Done(d.name, d.changed, d.changed, d.seconds) for d in done], "Destroyed")
