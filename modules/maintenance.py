@@ -61,9 +61,10 @@ def recurring_window(window: MaintenanceWindow) -> dict[str, str]:
 
 
 def _standard_offset(timezone: str) -> datetime.timedelta:
-    """How far the zone's standard time is ahead of UTC."""
-    noon = datetime.datetime.combine(ANCHOR, datetime.time(12), ZoneInfo(timezone))
-    return (noon.utcoffset() or datetime.timedelta()) - (noon.dst() or datetime.timedelta())
+    """How far the zone is ahead of UTC in the half of the year when its clocks are behind."""
+    zone = ZoneInfo(timezone)
+    noons = (datetime.datetime(ANCHOR.year, month, 5, 12, tzinfo=zone) for month in (1, 7))
+    return min(noon.utcoffset() or datetime.timedelta() for noon in noons)
 
 
 def _exclusions(exclusions: Mapping[str, MaintenanceExclusion]) -> list[dict[str, Any]]:
