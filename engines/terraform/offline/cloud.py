@@ -125,7 +125,7 @@ class Cloud:
         return dt.datetime.fromisoformat(found.attributes["deleted"]) if found else None
 
     def _path(self, folder: str, key: str) -> Path:
-        name = quote(key, safe="@:,=+ ")
+        name = quote(key, safe="@:,=")
         if len(name) > 200:  # file names end at 255 bytes
             name = f"{name[:180]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
         return self.root / folder / f"{name}.json"

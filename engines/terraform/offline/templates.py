@@ -50,11 +50,8 @@ def fill(template: str, lookup: Callable[[str], Any]) -> str:
 def import_readings(kind: ResourceType, given: str) -> Iterator[dict[str, str]]:
     """The attribute values that each matching import format reads out of an id, most specific first."""
     for template in kind.import_formats:
-        pattern = re.sub(
-            r"\\\{\\\{%?(\w+)\\\}\\\}",
-            r"(?P<\1>.+)",
-            re.escape(template.replace("peering-network", "network")),
-        )
+        escaped = re.escape(template.replace("{{peering-network}}", "{{network}}"))
+        pattern = re.sub(r"\\\{\\\{(\w+)\\\}\\\}", r"(?P<\1>\\S+)", escaped)
         suffix = r"(?: (?P<condition_title>.+))?" if kind.iam in ("member", "binding") else ""
         try:
             match = re.fullmatch(pattern + suffix, given)

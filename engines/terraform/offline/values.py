@@ -111,6 +111,8 @@ _FIXED: dict[str, Any] = {
     "updated": MOMENT,
 }
 
+_HEALTHY = ("ACTIVE", "ENABLED", "READY", "RUNNING")
+
 #: Empty in a fresh object.
 _EMPTY_AT_FIRST = re.compile(
     r"^(delete|destroy|expire|last|source|purge)_|ipv6|cidr|address|error|reason|^management_project$"
@@ -231,7 +233,7 @@ class Maker:
         if kind != "string":
             return {} if kind[0] == "map" else []
         if attribute.enum:
-            return next((value for value in attribute.enum if value and "UNSPECIFIED" not in value), "")
+            return min(filter(None, attribute.enum), key=_enum_order)
         if attribute.optional or _EMPTY_AT_FIRST.search(name):
             return ""
         if name.endswith(("_time", "_timestamp")):
@@ -243,8 +245,13 @@ class Maker:
 
     # -- places
 
+    def _cluster(self) -> dict[str, str]:
+        """Project and location as far as a node pool's reference to its cluster names them."""
+        parts = str(self._planned.get("cluster")).split("/")
+        return dict(zip(parts[::2], parts[1::2], strict=False)) if len(parts) > 1 else {}
+
     def _project(self) -> str:
-        project = self._settings.get("project")
+        project = self._cluster().get("projects") or self._settings.get("project")
         if not project:
             raise Refused("project: required field is not set", _WHERE.format("project"))
         return str(project)
@@ -262,7 +269,9 @@ class Maker:
         return str(zone)
 
     def _location(self) -> str:
-        """A cluster without a location is zonal; everything else is regional."""
+        """A cluster without a location is zonal, its node pools are where it is, all else is regional."""
+        if location := self._cluster().get("locations"):
+            return location
         zonal = self._kind.service == "container.googleapis.com" and self._settings.get("zone")
         return self._zone() if zonal else self._region()
 
@@ -355,7 +364,14 @@ _SPECIAL: dict[str, Callable[[Maker], Any]] = {
 }
 
 
+def _enum_order(value: str) -> int:
+    """Healthy states first, then as listed, unspecified last."""
+    return 0 if value in _HEALTHY else 2 if "UNSPECIFIED" in value else 1
+
+
 def _fits(attribute: Attribute, value: Any) -> bool:
+    if attribute.enum and value not in attribute.enum:
+        return False
     if attribute.type == "number":
         return isinstance(value, int) or (isinstance(value, str) and value.isdigit())
     return attribute.type == "string" and isinstance(value, str)
