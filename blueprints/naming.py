@@ -6,23 +6,31 @@ A name that would be too long keeps its beginning and gets a hash of the whole, 
 
 from __future__ import annotations
 
-import hashlib
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groundplan.blueprints.model import Environment, Names, NodePool, ProjectSpec
+    from groundplan.blueprints.model import Bucket, Cluster, Environment, Names, NodePool, ProjectSpec
 
 PROJECT_LIMIT = 30  #: Resource Manager: project ids have 6 to 30 characters
 ACCOUNT_LIMIT = 30  #: IAM: service account ids have 6 to 30 characters
 CLUSTER_LIMIT = 40  #: GKE: clusters and node pools have at most 40 characters
 BUCKET_LIMIT = 63  #: Cloud Storage: bucket names have 3 to 63 characters
+NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME_LIMIT = 63  #: Compute Engine and most others: RFC 1035
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be the name of an environment or of any other item."""
+    return bool(NAME.fullmatch(text))
 
 
 def shorten(name: str, limit: int) -> str:
     """``name`` if it fits into ``limit`` characters, else its beginning and eight digits of its hash."""
     if len(name) <= limit:
         return name
+    import hashlib  # loads OpenSSL, which most blueprints never need
+
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{name[: limit - 9].rstrip('-')}-{digest}"
 
@@ -50,6 +58,13 @@ def bucket_name(
     return shorten(suffixed(pattern, generation), BUCKET_LIMIT)
 
 
+def bucket_of(platform: str, environment: str, project: str, key: str, names: Names, bucket: Bucket) -> str:
+    """The name of a bucket: existing, written, or by the pattern ``names.bucket``."""
+    if bucket.existing or bucket.name:
+        return str(bucket.existing or bucket.name)
+    return bucket_name(platform, environment, project, key, names, bucket.generation)
+
+
 def cloud_name(environment: Environment, *parts: str, limit: int = NAME_LIMIT, generation: int = 1) -> str:
     """``llm-main`` for ``main`` of the platform ``llm``: the name of something inside an environment."""
     return shorten(suffixed("-".join((environment.platform, *parts)), generation), limit)
@@ -59,6 +74,13 @@ def account_id(environment: Environment, *parts: str) -> str:
     """The id of a service account: ``llm-main-nodes``, 6 to 30 characters."""
     name = cloud_name(environment, *parts, limit=ACCOUNT_LIMIT)
     return name if len(name) >= 6 else f"{name}-account"
+
+
+def cluster_name(environment: Environment, key: str, cluster: Cluster) -> str:
+    """The name of a GKE cluster: ``name``, or its key after the platform's name, with the generation."""
+    if cluster.name:
+        return shorten(suffixed(cluster.name, cluster.generation), CLUSTER_LIMIT)
+    return cloud_name(environment, key, limit=CLUSTER_LIMIT, generation=cluster.generation)
 
 
 def pool_name(key: str, pool: NodePool) -> str:

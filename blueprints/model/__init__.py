@@ -42,6 +42,7 @@ from groundplan.blueprints.model.basics import (
 from groundplan.blueprints.model.blueprint import (
     Blueprint,
     BlueprintFile,
+    BlueprintHead,
     Crossing,
     Engine,
     External,
@@ -101,6 +102,7 @@ __all__ = [
     "Automation",
     "Blueprint",
     "BlueprintFile",
+    "BlueprintHead",
     "BootDisk",
     "BreakGlass",
     "Bucket",

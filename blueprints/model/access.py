@@ -80,8 +80,10 @@ class RuleTo(Model):
 class PerimeterRule(Model):
     """One ingress or egress rule; its key is its title."""
 
-    from_: RuleFrom = Field(default_factory=RuleFrom, alias="from", description="Who and where from.")
-    to: RuleTo = Field(default_factory=RuleTo, description="What it reaches.")
+    from_: RuleFrom = Field(
+        default_factory=RuleFrom.model_construct, alias="from", description="Who and where from."
+    )
+    to: RuleTo = Field(default_factory=RuleTo.model_construct, description="What it reaches.")
 
 
 class AccessCondition(Model):
@@ -110,7 +112,7 @@ class TrialPerimeter(Model):
     """A dry-run overlay beside the enforced perimeter."""
 
     restricted_services: RestrictedServices = Field(
-        default_factory=RestrictedServices, description="Changes to the enforced list."
+        default_factory=RestrictedServices.model_construct, description="Changes to the enforced list."
     )
     ingress: dict[str, PerimeterRule] = Field({}, description="Ingress rules on trial.")
     egress: dict[str, PerimeterRule] = Field({}, description="Egress rules on trial.")
@@ -126,7 +128,7 @@ class Perimeter(Model):
         None, description="Name of a perimeter that somebody else owns.", json_schema_extra=LATER
     )
     restricted_services: RestrictedServices = Field(
-        default_factory=RestrictedServices,
+        default_factory=RestrictedServices.model_construct,
         description="Changes to the shipped list.",
         json_schema_extra=LATER,
     )

@@ -73,25 +73,32 @@ class Tombstone(Model):
     confirm: Text = Field(description="The environment's project id, to show that it is meant.")
 
 
-class _Head(Model):
+class BlueprintHead(Model):
     """What stands at the top of the file, whatever the environments are."""
 
     api_version: Literal["groundplan/v1"] = Field(alias="apiVersion", description="Version of the language.")
     name: Name = Field(max_length=20, description="Name of the platform; it enters every name in the cloud.")
     organization: Number | None = Field(None, description="Number of the organization.")
-    names: Names = Field(default_factory=Names, description="Patterns for names in the cloud.")
+    names: Names = Field(
+        default_factory=Names.model_construct, description="Patterns for names in the cloud."
+    )
     external: External = Field(
-        default_factory=External, description="The outside world that environments may read from."
+        default_factory=External.model_construct,
+        description="The outside world that environments may read from.",
     )
     crossings: dict[Name, Crossing] = Field(
         {}, description="The only ways between environments.", json_schema_extra=LATER
     )
     foundation: Foundation | None = Field(None, description="The seed project.")
-    engine: Engine = Field(default_factory=Engine, description="The engine that a real run must use.")
-    providers: Providers = Field(
-        default_factory=Providers, description="Version constraints of the providers."
+    engine: Engine = Field(
+        default_factory=Engine.model_construct, description="The engine that a real run must use."
     )
-    state: State = Field(default_factory=State, description="Where real runs keep their state.")
+    providers: Providers = Field(
+        default_factory=Providers.model_construct, description="Version constraints of the providers."
+    )
+    state: State = Field(
+        default_factory=State.model_construct, description="Where real runs keep their state."
+    )
     removed: dict[Name, Tombstone] = Field(
         {},
         description="Environments that may be destroyed after they left the file.",
@@ -99,16 +106,17 @@ class _Head(Model):
     )
 
 
-class Blueprint(_Head):
+class Blueprint(BlueprintHead):
     """One ML platform: its environments, merged over the defaults and complete."""
 
     environments: dict[Name, Environment] = Field(description="The environments, complete.")
 
 
-class BlueprintFile(_Head):
+class BlueprintFile(BlueprintHead):
     """The file as it is written, ``defaults`` and ``environments`` being specs. It gives the JSON Schema."""
 
     defaults: EnvironmentSpec = Field(
-        default_factory=EnvironmentSpec, description="What all environments have unless they say otherwise."
+        default_factory=EnvironmentSpec.model_construct,
+        description="What all environments have unless they say otherwise.",
     )
     environments: dict[Name, EnvironmentSpec] = Field(min_length=1, description="The environments.")

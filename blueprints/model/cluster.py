@@ -62,7 +62,9 @@ class Maintenance(Model):
 
     window: MaintenanceWindow | None = Field(None, description="The weekly window.")
     exclusions: dict[Name, MaintenanceExclusion] = Field({}, description="Times without upgrades.")
-    disruption: Disruption = Field(default_factory=Disruption, description="Least time between upgrades.")
+    disruption: Disruption = Field(
+        default_factory=Disruption.model_construct, description="Least time between upgrades."
+    )
 
 
 class Cluster(Item):
@@ -76,14 +78,18 @@ class Cluster(Item):
         (), description="Zones of the nodes: what follows the region's name (a), or full names."
     )
     ranges: Ranges = Field(
-        default_factory=Ranges, description="Fixed address ranges, instead of allocated ones."
+        default_factory=Ranges.model_construct, description="Fixed address ranges, instead of allocated ones."
     )
     min_version: Version | None = Field(None, description="Least Kubernetes version of the control plane.")
     release_channel: Literal["rapid", "regular", "stable", "extended", "none"] = Field(
         "regular", description="GKE release channel."
     )
-    endpoint: Endpoint = Field(default_factory=Endpoint, description="How the control plane is reached.")
-    maintenance: Maintenance = Field(default_factory=Maintenance, description="When GKE may upgrade.")
+    endpoint: Endpoint = Field(
+        default_factory=Endpoint.model_construct, description="How the control plane is reached."
+    )
+    maintenance: Maintenance = Field(
+        default_factory=Maintenance.model_construct, description="When GKE may upgrade."
+    )
     compute_classes: dict[Name, tuple[Text, ...]] = Field(
         {}, description="Node pools in the order workloads fall back.", json_schema_extra=LATER
     )

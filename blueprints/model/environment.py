@@ -75,7 +75,9 @@ class EnvironmentSpec(Model):
     protect: Boolean | None = Field(
         None, description="Refuse deletion; else by tier: development false, others true."
     )
-    project: ProjectSpec = Field(default_factory=ProjectSpec, description="The environment's project.")
+    project: ProjectSpec = Field(
+        default_factory=ProjectSpec.model_construct, description="The environment's project."
+    )
     folder: Number | None = Field(
         None, description="Number of the folder above the environment's own; else the organization."
     )
@@ -91,15 +93,21 @@ class EnvironmentSpec(Model):
     automation: Automation | None = Field(
         None, description="The repository whose CI plans and applies.", json_schema_extra=LATER
     )
-    access: Access = Field(default_factory=Access, description="People, by persona.")
+    access: Access = Field(default_factory=Access.model_construct, description="People, by persona.")
     network: EnvironmentNetwork = Field(
-        default_factory=EnvironmentNetwork, description="The environment's VPC."
+        default_factory=EnvironmentNetwork.model_construct, description="The environment's VPC."
     )
-    perimeter: Perimeter = Field(default_factory=Perimeter, description="VPC Service Controls.")
-    encryption: Encryption = Field(default_factory=Encryption, description="Who manages encryption keys.")
-    org_policies: OrgPolicies = Field(default_factory=OrgPolicies, description="Organization policies.")
+    perimeter: Perimeter = Field(
+        default_factory=Perimeter.model_construct, description="VPC Service Controls."
+    )
+    encryption: Encryption = Field(
+        default_factory=Encryption.model_construct, description="Who manages encryption keys."
+    )
+    org_policies: OrgPolicies = Field(
+        default_factory=OrgPolicies.model_construct, description="Organization policies."
+    )
     clusters: dict[Name, Cluster] = Field({}, description="GKE clusters.")
-    storage: Storage = Field(default_factory=Storage, description="Where data live.")
+    storage: Storage = Field(default_factory=Storage.model_construct, description="Where data live.")
     secrets: dict[Name, Secret] = Field({}, description="Secret containers.", json_schema_extra=LATER)
     registry: dict[Name, Repository] = Field(
         {}, description="Artifact Registry repositories.", json_schema_extra=LATER
@@ -122,7 +130,7 @@ class EnvironmentSpec(Model):
         None, description="Where Kubernetes manifests are delivered.", json_schema_extra=LATER
     )
     terraform: TerraformExtras = Field(
-        default_factory=TerraformExtras, description="Own Terraform beside the generated one."
+        default_factory=TerraformExtras.model_construct, description="Own Terraform beside the generated one."
     )
 
 

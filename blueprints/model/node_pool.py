@@ -24,6 +24,7 @@ class Nodes(Whole):
     ``nodes: 4`` is written for a fixed number; it has ``min == max == 4`` and ``fixed``.
     """
 
+    short_form: ClassVar[bool] = True
     written: ClassVar[tuple[str, ...]] = ("min", "max")
 
     min: Integer = Field(0, ge=0, description="Fewest nodes.")
@@ -64,6 +65,8 @@ class ReservationBlock(Model):
 class Reservation(Model):
     """A reservation to consume."""
 
+    short_form: ClassVar[bool] = True
+
     name: Name = Field(description="Name of the reservation.")
     project: ProjectId | None = Field(None, description="Project that owns it, where it is a shared one.")
     blocks: dict[str, ReservationBlock] = Field({}, description="Blocks, each becomes a GKE node pool.")
@@ -88,6 +91,7 @@ class Capacity(Whole):
     Everything but on-demand and Spot comes with the accelerator modules.
     """
 
+    short_form: ClassVar[bool] = True
     written: ClassVar[tuple[str, ...]] = (*CAPACITY_WORDS, "reservation")
 
     kind: CapacityKind = Field("on-demand", description="One of the ways.")
@@ -201,7 +205,7 @@ class NodePool(Item):
         None, description="What the catalog does not know yet about the machine.", json_schema_extra=LATER
     )
     capacity: Capacity = Field(
-        default_factory=lambda: Capacity(kind="on-demand"),
+        default_factory=Capacity.model_construct,
         description="on-demand, spot, flex-start, queued, any-reservation, or {reservation: NAME}.",
     )
     nodes: Nodes | None = Field(None, description="Number of nodes, or {min, max}; the total over all zones.")
@@ -224,9 +228,13 @@ class NodePool(Item):
         description="Nodes are stopped after this time.",
         json_schema_extra=LATER,
     )
-    gpu: Gpu = Field(default_factory=Gpu, description="GPUs of each machine.")
-    local_ssd: LocalSsd = Field(default_factory=LocalSsd, description="Local SSDs of each machine.")
-    boot_disk: BootDisk = Field(default_factory=BootDisk, description="Boot disk of each node.")
+    gpu: Gpu = Field(default_factory=Gpu.model_construct, description="GPUs of each machine.")
+    local_ssd: LocalSsd = Field(
+        default_factory=LocalSsd.model_construct, description="Local SSDs of each machine."
+    )
+    boot_disk: BootDisk = Field(
+        default_factory=BootDisk.model_construct, description="Boot disk of each node."
+    )
     preload: tuple[Text, ...] = Field(
         (), description="Images for secondary boot disks.", json_schema_extra=LATER
     )

@@ -1,0 +1,168 @@
+"""Maintenance windows and exclusions, checked before GKE refuses them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+
+from groundplan.blueprints.model import MaintenanceWindow
+from groundplan.blueprints.rules.base import EnvironmentView, Problem, environment_rule
+from groundplan.blueprints.tree import Path
+from groundplan.blueprints.words import did_you_mean
+
+GKE = "Google Cloud docs, Configure maintenance windows and exclusions"
+PROVIDER = "Terraform provider for Google Cloud, container_cluster, maintenance_policy"
+
+# The floor as GKE's error message states it: "without 48h maintenance availability" in "32d". A newer page
+# says 92 days; what passes the older rule passes both. Checked 2026-11-30.
+LEAST_AVAILABLE = datetime.timedelta(hours=48)
+PERIOD = datetime.timedelta(days=32)
+SHORTEST_SPAN = datetime.timedelta(hours=4)  #: shorter stretches do not count
+
+MOST_EXCLUSIONS = 20
+#: What GKE's pages said for years; newer texts allow 90. Checked 2026-11-30.
+LONGEST_WITHOUT_UPGRADES = datetime.timedelta(days=30)
+
+Span = tuple[datetime.datetime, datetime.datetime]
+
+
+@environment_rule(
+    "MW003", "maintenance windows leave GKE 48 hours in 32 days", source=GKE, severity="warning"
+)
+def availability(view: EnvironmentView) -> Iterator[Problem]:
+    """GKE refuses a policy that leaves less, and Terraform's plan does not notice.
+
+    Only stretches of at least four hours count: Saturday 02:00 for 4h is 16 hours, for 12h it is 48.
+    """
+    for path, window in _windows(view):
+        available = available_time(window)
+        if available < LEAST_AVAILABLE:
+            hours = int(available.total_seconds() // 3600)
+            yield Problem(
+                (*path, "duration"),
+                f"the window leaves GKE {hours} hours in 32 days; it wants 48",
+                "Lengthen it or add days; stretches shorter than 4h do not count. "
+                "Enough are one day of 12h, two of 6h, three of 4h.",
+            )
+
+
+@environment_rule(
+    "MW004", "no exclusion stops all upgrades for more than 30 days", source=GKE, severity="warning"
+)
+def long_exclusions(view: EnvironmentView) -> Iterator[Problem]:
+    """GKE limits how long a cluster may miss every upgrade, security fixes too. Newer texts allow 90 days."""
+    for path, cluster in view.clusters():
+        for name, exclusion in cluster.maintenance.exclusions.items():
+            if exclusion.scope != "no-upgrades" or isinstance(exclusion.end, str):
+                continue
+            length = exclusion.end - exclusion.start
+            if length > LONGEST_WITHOUT_UPGRADES:
+                yield Problem(
+                    (*path, "maintenance", "exclusions", name, "end"),
+                    f"`{name}` stops all upgrades for {length.days} days; GKE may allow 30",
+                    "Shorten it, or write `scope: no-minor-or-node-upgrades`.",
+                )
+
+
+@environment_rule("MW005", "a cluster has at most 20 exclusions", source=PROVIDER)
+def many_exclusions(view: EnvironmentView) -> Iterator[Problem]:
+    """The provider refuses more."""
+    for path, cluster in view.clusters():
+        count = len(cluster.maintenance.exclusions)
+        if count > MOST_EXCLUSIONS:
+            yield Problem(
+                (*path, "maintenance", "exclusions"),
+                f"there are {count} exclusions; a cluster has at most {MOST_EXCLUSIONS}",
+                "Remove those that are over.",
+                at_key=True,
+            )
+
+
+@environment_rule("MW007", "without upgrades there is an end", source=GKE, severity="warning")
+def endless(view: EnvironmentView) -> Iterator[Problem]:
+    """Only exclusions that let patches through may last until the end of support."""
+    for path, cluster in view.clusters():
+        for name, exclusion in cluster.maintenance.exclusions.items():
+            if exclusion.scope == "no-upgrades" and isinstance(exclusion.end, str):
+                yield Problem(
+                    (*path, "maintenance", "exclusions", name, "end"),
+                    f"`{name}` stops all upgrades without an end",
+                    "Give it an end, or write `scope: no-minor-or-node-upgrades`.",
+                )
+
+
+@environment_rule("MW010", "time zones exist", source="IANA time zone database")
+def zones(view: EnvironmentView) -> Iterator[Problem]:
+    """The window is converted to UTC, which a name nobody knows does not allow."""
+    for path, window in _windows(view):
+        if not _known(window.timezone):
+            from zoneinfo import available_timezones
+
+            yield Problem(
+                (*path, "timezone"),
+                f"there is no time zone `{window.timezone}`",
+                did_you_mean(window.timezone, available_timezones())
+                or "Write an IANA name: America/New_York.",
+            )
+
+
+@environment_rule("MW011", "exclusions end after they begin", source=PROVIDER)
+def backwards(view: EnvironmentView) -> Iterator[Problem]:
+    """GKE refuses an exclusion that ends before it begins."""
+    for path, cluster in view.clusters():
+        for name, exclusion in cluster.maintenance.exclusions.items():
+            if not isinstance(exclusion.end, str) and exclusion.end <= exclusion.start:
+                yield Problem(
+                    (*path, "maintenance", "exclusions", name, "end"), f"`{name}` ends before it begins"
+                )
+
+
+def available_time(window: MaintenanceWindow) -> datetime.timedelta:
+    """The least time that a window leaves in any stretch of ``PERIOD``.
+
+    Windows that touch are one span; spans shorter than ``SHORTEST_SPAN`` do not count.
+    """
+    spans = [span for span in _spans(window) if span[1] - span[0] >= SHORTEST_SPAN]
+    starts = [end for _, end in spans if end + PERIOD <= spans[-1][1]]
+    if not starts:
+        return PERIOD if spans else datetime.timedelta()
+    return min(_inside(spans, start) for start in starts)
+
+
+def _spans(window: MaintenanceWindow) -> list[Span]:
+    """The stretches of a window over three periods, those that touch joined."""
+    from dateutil.rrule import WEEKLY, rrule, weekday
+
+    names = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+    first = datetime.datetime(2026, 1, 5)  # a Monday; the time zone does not change the sums
+    days = [weekday(names.index(day)) for day in window.days]
+    length = datetime.timedelta(seconds=min(window.duration_seconds, 7 * 86400))
+    spans: list[Span] = []
+    for start in rrule(WEEKLY, byweekday=days, dtstart=first, until=first + 3 * PERIOD):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], start + length))
+        else:
+            spans.append((start, start + length))
+    return spans
+
+
+def _inside(spans: Sequence[Span], start: datetime.datetime) -> datetime.timedelta:
+    end = start + PERIOD
+    inside = (min(last, end) - max(first, start) for first, last in spans)
+    return sum((one for one in inside if one > datetime.timedelta()), datetime.timedelta())
+
+
+def _known(timezone: str) -> bool:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(timezone)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
+
+
+def _windows(view: EnvironmentView) -> Iterator[tuple[Path, MaintenanceWindow]]:
+    for path, cluster in view.clusters():
+        if cluster.maintenance.window:
+            yield (*path, "maintenance", "window"), cluster.maintenance.window
