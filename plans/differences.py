@@ -143,16 +143,20 @@ def _difference(
 ) -> Difference:
     names = attribute_steps(steps)
     forces = any(names[: len(path)] == path or path[: len(names)] == names for path in forcing)
-    known = _known_length(change, names)
-    attribute, key = ".".join(map(str, names[:known])), ".".join(map(str, names[known:]))
-    return Difference(format_path(steps), attribute, key, before, after, forces)
+    return Difference(*_named(change.type, change.provider, steps), before, after, forces)
 
 
-def _known_length(change: Change, names: tuple[Step, ...]) -> int:
-    """How many steps of a path the schema knows; what follows are keys of a map. All for an unknown type."""
-    facts = _facts(change.type, change.provider)
+@functools.lru_cache(maxsize=16384)
+def _named(type: str, provider: str, steps: tuple[Step, ...]) -> tuple[str, str, str]:
+    """A path as text, the part of it that the schema knows, and what follows: keys of a map.
+
+    The whole path is the attribute where the schema does not know the type.
+    """
+    names = attribute_steps(steps)
+    facts = _facts(type, provider)
     lengths = range(len(names), 0, -1)
-    return next((n for n in lengths if ".".join(map(str, names[:n])) in facts), len(names))
+    known = next((n for n in lengths if ".".join(map(str, names[:n])) in facts), len(names))
+    return format_path(steps), ".".join(map(str, names[:known])), ".".join(map(str, names[known:]))
 
 
 def _is_noise(change: Change, difference: Difference, found: list[Difference]) -> bool:

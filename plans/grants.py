@@ -73,6 +73,8 @@ def member(change: Change) -> str:
     """Who gets the role, short: a Kubernetes account or a service account by its name, people as they are."""
     held = change.latest
     value = held["member"] if not held["member"].is_absent else held["members"]
+    if not value.is_known or value.sensitive:
+        return change.name
     return ", ".join(map(_short, map(str, value.raw))) if isinstance(value.raw, list) else _short(str(value))
 
 

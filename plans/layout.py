@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from groundplan.plans.summary import Group, Line, Summary
@@ -30,13 +30,11 @@ def lines(summary: Summary, width: int, colour_fn: Colour | None) -> list[str]:
         return [f"{heading} · {_nothing(summary)}", *_notes(summary, width, colour)]
     found = [heading, ""]
     shown = [(group, group.lines[:keep]) for group, keep in _cut(summary.groups)]
-    label = max(min(len(line.label), _LABEL_MOST) for _, kept in shown for line in kept)
-    texts = [len(line.text) for _, kept in shown for line in kept if line.text and line.facts]
-    text = min(max(texts, default=0), _TEXT_MOST)
+    columns = _columns([line for _, kept in shown for line in kept], width)
     for group, kept in shown:
         found.append(f"  {colour(group.name, 'group')}")
         for line in kept:
-            found.extend(_line(line, label, text, width, colour))
+            found.extend(_line(line, columns, colour))
         hidden = group.lines[len(kept) :]
         if hidden:
             found.append(colour(f"    {_more(hidden)}", "note"))
@@ -61,26 +59,40 @@ def _notes(summary: Summary, width: int, colour: Colour) -> list[str]:
     return [f"  {colour(part, 'note')}" for part in wrapped]
 
 
-def _line(line: Line, label: int, text: int, width: int, colour: Colour) -> Iterator[str]:
+class _Columns(NamedTuple):
+    """Widths of the columns, and how many rows one line may take."""
+
+    label: int
+    text: int
+    room: int
+    rows: int
+
+
+def _columns(lines: list[Line], width: int) -> _Columns:
+    label = max(min(len(line.label), _LABEL_MOST) for line in lines)
+    text = max((len(line.text) for line in lines if line.text and line.facts), default=0)
+    rows = 2 if len(lines) > SCREEN / 2 else 6
+    return _Columns(label, min(text, _TEXT_MOST), max(width - label - 8, 20), rows)
+
+
+def _line(line: Line, columns: _Columns, colour: Colour) -> Iterator[str]:
     """One line, and its continuation below the text."""
-    role = _ROLES[line.sign]
-    indent = 4 + 2 + label + 2
-    room = max(width - indent, 20)
+    label, text, room, rows = columns
     body = f"{line.text:<{text}}  {line.facts}" if line.text and line.facts else line.text or line.facts
     if len(body) > room and line.text and line.facts:
-        parts = [*_wrap(line.text, room), *_wrap(line.facts, room)]
+        facts = _wrap(line.facts, room, 1)
+        parts = [*_wrap(line.text, room, rows - 1), *facts]
     else:
-        parts = _wrap(body, room) or [""]
-    head = f"{line.sign} {line.label:<{label}}"
-    yield (
-        f"    {colour(head, role)}  {parts[0]}".rstrip() if parts[0] else f"    {colour(head.rstrip(), role)}"
-    )
+        parts = _wrap(body, room, rows)
+    head = f"{line.sign} {line.label:<{label}}" if parts else f"{line.sign} {line.label}"
+    first = f"    {colour(head, _ROLES[line.sign])}"
+    yield f"{first}  {parts[0]}" if parts else first
     for part in parts[1:]:
-        yield f"{'':{indent}}{part}"
+        yield f"{'':{label + 8}}{part}"
 
 
-def _wrap(text: str, room: int) -> list[str]:
-    return textwrap.wrap(text, room, break_on_hyphens=False)
+def _wrap(text: str, room: int, rows: int) -> list[str]:
+    return textwrap.wrap(text, room, break_on_hyphens=False, max_lines=rows, placeholder=" …")
 
 
 def _cut(groups: tuple[Group, ...]) -> list[tuple[Group, int]]:

@@ -165,7 +165,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @functools.cached_property
     def configuration(self) -> dict[str, Any]:
         """The configuration as Terraform repeats it in the plan, decoded when it is first asked for."""
-        with _paused_gc():
+        with paused_gc():
             return dict(msgspec.json.decode(self.raw_configuration)) if self.raw_configuration else {}
 
     @functools.cached_property
@@ -223,7 +223,7 @@ def read_plan(source: bytes | Path) -> Plan:
         data, what = source, "the plan"
     data = _utf8(data)
     try:
-        with _paused_gc():
+        with paused_gc():
             plan = msgspec.json.decode(data, type=Plan)
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
         raise _diagnose(data, what, str(error)) from error
@@ -294,8 +294,8 @@ def _configured(module: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tu
 
 
 @contextlib.contextmanager
-def _paused_gc() -> Iterator[None]:
-    """Decoding makes many objects and no cycles: looking for cycles meanwhile would triple its time."""
+def paused_gc() -> Iterator[None]:
+    """Working on a plan makes many objects and no cycles: looking for cycles would triple the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from groundplan.plans.model import paused_gc
 from groundplan.plans.values import child, has_mark
 
 SENSITIVE = "(sensitive)"
@@ -52,7 +53,8 @@ def redact(plan_json: Json) -> Json:
         shown.update(_scalars(swept))
         return swept
 
-    result = _values(_values(plan_json, secrets.hide), sweep)
+    with paused_gc():
+        result = _values(_values(plan_json, secrets.hide), sweep)
     declared = _root(plan_json).get("variables", {})
 
     def variable(name: str, item: Json) -> Json:

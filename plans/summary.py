@@ -13,7 +13,7 @@ from typing import Any
 from groundplan.plans import layout
 from groundplan.plans.differences import differences
 from groundplan.plans.losses import drained
-from groundplan.plans.model import Action, Plan
+from groundplan.plans.model import Action, Plan, paused_gc
 from groundplan.plans.places import Origin, Place, place, target_names, title
 from groundplan.plans.things import SIGNS, Context, Line, Thing
 from groundplan.plans.words import counted, first, noun
@@ -146,21 +146,22 @@ def summarize(
         describe: address → what is made, short: ``4 × g2-standard-12, Spot``.
     """
     origins = origins or {}
-    managed = [change for change in plan.changes if change.mode == "managed"]
-    things: dict[Place, Thing] = {}
-    for change in managed:
-        where = place(change, origins)
-        things.setdefault(where, Thing(where)).changes.append(change)
-    names = target_names(managed, origins)
-    context = Context(header.offline, header.protected, names, describe or {})
-    return Summary(
-        header,
-        _groups(things.values(), context),
-        _count(thing.action for thing in things.values()),
-        _count(change.action for change in plan.actual),
-        tuple(_notes(plan, header)),
-        len(managed) - len(plan.actual),
-    )
+    with paused_gc():
+        managed = [change for change in plan.changes if change.mode == "managed"]
+        things: dict[Place, Thing] = {}
+        for change in managed:
+            where = place(change, origins)
+            things.setdefault(where, Thing(where)).changes.append(change)
+        names = target_names(managed, origins)
+        context = Context(header.offline, header.protected, names, describe or {})
+        return Summary(
+            header,
+            _groups(things.values(), context),
+            _count(thing.action for thing in things.values()),
+            _count(change.action for change in plan.actual),
+            tuple(_notes(plan, header)),
+            len(managed) - len(plan.actual),
+        )
 
 
 def resource_lines(plan: Plan) -> list[str]:
