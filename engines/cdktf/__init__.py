@@ -1,8 +1,8 @@
 """The same stack, written by a real cdktf or cdktn app instead of by the writer.
 
 Both libraries run on Node.js and want the process for themselves: they keep a node process until Python
-ends, take 150 MB, and warn about old versions of node on standard error. So the app (``app.py``) runs in a
-child process. Its start costs about as much as a hundred resources; ``render_all`` pays it once.
+ends, print warnings about old versions of node on standard error, and take a quarter of a gigabyte together.
+So the app (``app.py``) runs in a child process. Its start takes one to two seconds; ``render_all`` pays once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def render_all(stacks: Sequence[Stack], package: Package, *, offline: bool = Fal
         offline: as for ``writer.document``.
 
     Returns:
-        Per stack what ``writer.document`` returns, in another order. The library's metadata is left out.
+        Per stack what ``writer.document`` returns, with sorted keys; the library's metadata is left out.
 
     Raises:
         EngineError: the library or Node.js is missing or failed, or the library lost something.
