@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from groundplan.blueprints.naming import CLUSTER_LIMIT, cloud_name, shorten, suffixed
+from groundplan.blueprints.naming import cloud_name, cluster_name
 from groundplan.modules.graph import Graph, Lifecycle, Resource
 from groundplan.modules.identity import BUCKET, NodeAccount, workload_pool
 from groundplan.modules.maintenance import maintenance_policy
@@ -70,7 +70,7 @@ def add_cluster(
     resource = graph.add(
         "google_container_cluster",
         stack_name((key, cluster)),
-        name=cluster_name(env, key, cluster),
+        name=cluster_name(env, cloud_key(key, cluster), cluster),
         location=region,
         node_locations=zones or None,
         deletion_protection=env.protect,
@@ -133,13 +133,6 @@ def add_cluster(
         ],
     )
     return Gke(key, cluster, resource, account, region, tuple(zones))
-
-
-def cluster_name(env: Environment, key: str, cluster: Cluster) -> str:
-    """The cluster's name in the cloud."""
-    if cluster.name:
-        return shorten(suffixed(cluster.name, cluster.generation), CLUSTER_LIMIT)
-    return cloud_name(env, cloud_key(key, cluster), limit=CLUSTER_LIMIT, generation=cluster.generation)
 
 
 def _endpoint(endpoint: Endpoint) -> dict[str, Any]:

@@ -1,62 +1,65 @@
-"""What is made, in a few words of the blueprint: the text beside a new thing in a plan."""
+"""What a resource is, in few words: ``16 × a3-ultragpu-8g, 128 × H200``. Plans show it beside its name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from groundplan.facts.accelerators import machine
+from groundplan.blueprints.quantities import duration
+from groundplan.facts.accelerators import catalog
+from groundplan.modules.graph import Graph
+from groundplan.modules.node_config import gpus
 
 if TYPE_CHECKING:
-    from groundplan.blueprints.model import Cluster, Environment, NodePool
-    from groundplan.modules.graph import Graph
-
-CAPACITY = {"on-demand": "", "spot": "Spot", "flex-start": "flex-start", "queued": "queued"}
+    from groundplan.blueprints.model import Bucket, Cluster, Environment, NodePool
 
 
 def descriptions(env: Environment, graph: Graph) -> dict[str, str]:
-    """Address → what it is, for clusters, node pools and buckets of an environment."""
-    return {
-        resource.address: text
-        for resource in graph
-        if resource.mode == "managed" and (text := _describe(env, resource.type, resource.origin))
-    }
-
-
-def _describe(env: Environment, type: str, origin: tuple[str, ...]) -> str:
-    match type, origin:
-        case "google_container_node_pool", ("clusters", cluster, "node_pools", pool):
-            return _pool(env.clusters[cluster].node_pools[pool])
-        case "google_container_cluster", ("clusters", cluster):
-            return _cluster(env, env.clusters[cluster])
-        case "google_storage_bucket", ("storage", "buckets", bucket):
-            return env.storage.buckets[bucket].location or env.region
-    return ""
+    """Address → what the blueprint says of it, for clusters, node pools and buckets."""
+    found: dict[str, str] = {}
+    for resource in graph:
+        match resource.type, resource.origin:
+            case "google_container_cluster", ("clusters", key):
+                found[resource.address] = _cluster(env, env.clusters[key])
+            case "google_container_node_pool", ("clusters", key, "node_pools", pool):
+                found[resource.address] = _pool(env.clusters[key].node_pools[pool])
+            case "google_storage_bucket", ("storage", "buckets", key):
+                found[resource.address] = _bucket(env, env.storage.buckets[key])
+    return {address: text for address, text in found.items() if text}
 
 
 def _cluster(env: Environment, cluster: Cluster) -> str:
-    return (
-        f"{env.cluster_region(cluster)}, {cluster.release_channel} channel, {cluster.endpoint.kind} endpoint"
+    channel = cluster.release_channel
+    version = f"{cluster.min_version} or later" if cluster.min_version else ""
+    return _joined(
+        env.cluster_region(cluster), "no channel" if channel == "none" else f"{channel} channel", version
     )
 
 
 def _pool(pool: NodePool) -> str:
-    return ", ".join(_pool_parts(pool))
+    least, most = (pool.nodes.min, pool.nodes.max) if pool.nodes else (0, 1)
+    found = gpus(pool)
+    accelerators = ""
+    if found:
+        kind, count = found
+        known = catalog().gpus.get(kind)
+        accelerators = f"{_between(least * count, most * count)} × {known.title if known else kind}"
+    spot = "Spot" if pool.capacity.kind == "spot" else ""
+    return _joined(f"{_between(least, most)} × {pool.machine}", accelerators, spot)
 
 
-def _pool_parts(pool: NodePool) -> Iterator[str]:
-    nodes = pool.nodes
-    if nodes is None:
-        yield pool.machine
-        return
-    number = str(nodes.max) if nodes.min == nodes.max else f"{nodes.min} to {nodes.max}"
-    yield f"{number} × {pool.machine}"
-    known = machine(pool.machine)
-    gpu = known.gpu if known else None
-    if gpu:
-        most = f"{nodes.max * gpu.count:g}"
-        yield f"{'' if nodes.min == nodes.max else 'up to '}{most} × {gpu.type.removeprefix('nvidia-')}"
-    elif pool.gpu.type and pool.gpu.count:
-        yield f"{nodes.max * pool.gpu.count} × {pool.gpu.type.removeprefix('nvidia-')}"
-    if CAPACITY.get(pool.capacity.kind):
-        yield CAPACITY[pool.capacity.kind]
+def _bucket(env: Environment, bucket: Bucket) -> str:
+    kept = bucket.soft_delete_seconds
+    return _joined(
+        bucket.location if bucket.location and bucket.location.lower() != env.region else "",
+        "hierarchical" if bucket.hierarchical else "",
+        "versions" if bucket.versioning else "",
+        "" if kept is None else f"soft delete {duration(kept)}" if kept else "no soft delete",
+    )
+
+
+def _between(least: int, most: int) -> str:
+    return str(most) if least == most else f"{least}–{most}"
+
+
+def _joined(*parts: str | None) -> str:
+    return ", ".join(part for part in parts if part)

@@ -1,8 +1,8 @@
 """Blueprints for tests, from plain data in the shape of a file: merged, completed, with address ranges."""
 
 import ipaddress
-from types import SimpleNamespace
 
+from groundplan.blueprints.lock import ClusterRanges, EnvironmentLock, Lock
 from groundplan.blueprints.model import TIERS, Blueprint, Environment, Names, ProjectSpec
 from groundplan.blueprints.naming import bucket_name, project_id
 from groundplan.stacks.catalog import stacks
@@ -54,20 +54,18 @@ def complete_environment(platform, name, spec, names):
     return Environment.model_validate({"protect": tier != "development", **spec, **derived})
 
 
-def lock(blueprint, numbers=None):
+def lock(blueprint, numbers=None, pods=None):
     """A lock with ranges for every cluster; ``numbers`` maps environments to project numbers."""
     space = ipaddress.ip_network("10.64.0.0/10").subnets(new_prefix=13)
     environments = {}
     for name, env in blueprint.environments.items():
         ranges = {}
         for key in env.clusters:
-            pods, rest = next(space).subnets(new_prefix=14)
+            first, rest = next(space).subnets(new_prefix=14)
             nodes, services = list(rest.subnets(new_prefix=20))[:2]
-            ranges[key] = SimpleNamespace(nodes=nodes, pods=pods, services=services)
-        environments[name] = SimpleNamespace(
-            project_number=(numbers or {}).get(name), folder=None, access_policy=None, ranges=ranges
-        )
-    return SimpleNamespace(environment=environments.__getitem__)
+            ranges[key] = ClusterRanges(nodes=nodes, pods=pods or first, services=services)
+        environments[name] = EnvironmentLock(project_number=(numbers or {}).get(name), ranges=ranges)
+    return Lock(environments=environments)
 
 
 def platform(environments=None, *, foundation=True, **changes):

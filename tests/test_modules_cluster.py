@@ -126,9 +126,7 @@ def test_channels_and_versions(word, channel):
 def test_pods_with_public_addresses_keep_them_on_the_way_out():
     made = platform({"ml-dev": {}}, foundation=False)
     assert "default_snat_status" not in only(stack(made).graph, CLUSTER).attributes
-    ranges = lock(made)
-    ranges.environment("ml-dev").ranges["main"].pods = ip_network("25.0.0.0/14")
-    graph = stacks(made, ranges)[0].graph
+    graph = stacks(made, lock(made, pods=ip_network("25.0.0.0/14")))[0].graph
     assert only(graph, CLUSTER).attributes["default_snat_status"] == {"disabled": True}
 
 

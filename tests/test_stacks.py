@@ -10,6 +10,7 @@ from groundplan.facts.roles import roles
 from groundplan.modules.graph import GcsState, Graph, LocalState, Reference
 from groundplan.modules.services import add_services
 from groundplan.stacks.catalog import owns, stack_names, stacks
+from groundplan.stacks.descriptions import descriptions
 
 SERVICE = "google_project_service"
 MEMBERS = (
@@ -412,3 +413,35 @@ def test_three_environments_are_built_in_no_time():
     spent = time.process_time() - began
     assert min(len(s.graph) for s in built) >= 60
     assert spent < 0.15
+
+
+def test_a_plan_can_say_in_few_words_what_a_resource_is():
+    made = platform(
+        {
+            "ml-dev": {
+                "clusters": {
+                    "main": {
+                        "release_channel": "stable",
+                        "min_version": "1.34",
+                        "node_pools": {
+                            "h100": {"machine": "a3-highgpu-8g", "nodes": 2},
+                            "l4": {"nodes": {"min": 1, "max": 4}},
+                        },
+                    }
+                },
+                "storage": {
+                    "buckets": {"raw": {"location": "EU", "hierarchical": True, "soft_delete": "0s"}}
+                },
+            }
+        },
+        foundation=False,
+    )
+    env = made.environments["ml-dev"]
+    assert descriptions(env, stack(made).graph) == {
+        "google_container_cluster.main": "us-central1, stable channel, 1.34 or later",
+        "google_container_node_pool.main_h100": "2 × a3-highgpu-8g, 16 × H100",
+        "google_container_node_pool.main_l4": "1–4 × g2-standard-12, 1–4 × L4, Spot",
+        "google_container_node_pool.main_system": "1–3 × e2-standard-4",
+        "google_storage_bucket.checkpoints": "soft delete 7d",
+        "google_storage_bucket.raw": "EU, hierarchical, no soft delete",
+    }
