@@ -227,6 +227,14 @@ def test_an_object_deleted_by_hand_is_made_again(root):
     assert root.apply() == {"google_storage_bucket.data": "create"}
 
 
+def test_a_misfit_made_by_hand_is_explained(root):
+    root.write(cluster_root())
+    root.apply()
+    root.edit("google_container_node_pool", node_config={"machine_type": "e2-medium"})
+    with pytest.raises(RunError, match=r"google_container_node_pool .* does not fit its schema"):
+        root.changes()
+
+
 def test_aliases_keep_their_settings(root):
     names = ["alpha", "beta", "gamma", "delta"]
     root.write(
@@ -303,7 +311,7 @@ def test_a_deleted_project_keeps_its_id_for_thirty_days(tmp_path, monkeypatch):
 
     def on(day, name, action):
         monkeypatch.setenv("GROUNDPLAN_OFFLINE_NOW", f"{day}T12:00:00Z")
-        with Standin(cloud) as standin:
+        with Standin(cloud, types=TYPES) as standin:
             root = Root(tmp_path / name, standin, cloud)
             root.write(project_root())
             return action(root)
@@ -443,7 +451,7 @@ def test_failure_in_the_middle_heals(tmp_path, monkeypatch):
     slow = {"type": "google_compute_subnetwork", "action": "create", "delay_seconds": 0.3}
     failing = {"type": "google_storage_bucket", "action": "update", "error": "Error 503: later", "times": 1}
     monkeypatch.setenv("GROUNDPLAN_OFFLINE_FAULTS", json.dumps([fault, slow, failing]))
-    with Standin(tmp_path / "cloud") as standin:
+    with Standin(tmp_path / "cloud", types=TYPES) as standin:
         root = Root(tmp_path / "root", standin, tmp_path / "cloud")
         root.write(cluster_root())
         (refusal,) = root.refused()

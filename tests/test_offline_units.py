@@ -5,7 +5,7 @@ import threading
 
 import msgpack
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundplan.engines.terraform.offline import codec, planning, sameness, semantics
@@ -44,6 +44,7 @@ def plan(of, config, prior=None, **settings):
 
 
 class TestCodec:
+    @settings(max_examples=30, deadline=None)
     @given(
         st.recursive(
             st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text() | st.just(UNKNOWN),
@@ -185,6 +186,11 @@ class TestPlanning:
         assert plan(of, {}, deletion_policy="ABANDON")[0]["deletion_policy"] == "ABANDON"
         assert plan(of, {"project": "own"}, project="ml")[0]["project"] == "own"
 
+    def test_provider_settings_may_be_unknown(self):
+        topic = resource_type("google_pubsub_topic")
+        planned, _ = plan(topic, {"name": "t"}, project=UNKNOWN, default_labels=UNKNOWN)
+        assert planned["project"] is UNKNOWN and planned["effective_labels"] is UNKNOWN
+
     def test_write_only_is_never_planned(self):
         assert plan(kind(secret=OPTIONAL | {"write_only": True}), {"secret": "s"})[0] == {"secret": None}
 
@@ -307,6 +313,21 @@ class TestValues:
             Maker(resource_type("google_compute_network"), {"name": "n", "project": UNKNOWN}, {})
         with pytest.raises(Refused, match="Cannot determine region"):
             Maker(resource_type("google_compute_subnetwork"), {"name": "n", "project": "p"}, {})
+
+    def test_server_made_names(self):
+        policy = Maker(resource_type("google_access_context_manager_access_policy"), {"title": "ml"}, {})
+        assert policy.served and policy.id.isdigit()
+        version = {"secret": "projects/p/secrets/s", "name": UNKNOWN}
+        ids = [
+            Maker(resource_type("google_secret_manager_secret_version"), version, {}, attempt=i).id
+            for i in (0, 1)
+        ]
+        assert ids == ["projects/p/secrets/s/versions/1", "projects/p/secrets/s/versions/2"]
+
+    def test_a_node_pool_is_where_its_cluster_is(self):
+        pool = {"name": "p", "cluster": "projects/ml/locations/europe-west4/clusters/c", "project": "ml"}
+        maker = Maker(resource_type("google_container_node_pool"), pool, {"zone": "us-central1-a"})
+        assert maker.id == "projects/ml/locations/europe-west4/clusters/c/nodePools/p"
 
     def test_region_follows_the_zone(self):
         subnetwork = {"name": "n", "project": "p"}

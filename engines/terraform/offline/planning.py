@@ -126,9 +126,10 @@ def _fill_from_provider(kind: ResourceType, planned: State, settings: Settings) 
         if planned.get(name) is not UNKNOWN:
             continue
         if default.startswith("{{provider."):
-            planned[name] = settings.get(default[len("{{provider.") : -2]) or UNKNOWN
+            value, otherwise = settings.get(default[len("{{provider.") : -2]), UNKNOWN
         else:
-            planned[name] = (settings.get(name) if name == "deletion_policy" else None) or default
+            value, otherwise = (settings.get(name) if name == "deletion_policy" else None), default
+        planned[name] = otherwise if value is None else value
 
 
 def _plan_labels(kind: ResourceType, planned: State, prior: State | None, settings: Settings) -> None:
@@ -137,11 +138,11 @@ def _plan_labels(kind: ResourceType, planned: State, prior: State | None, settin
         return
     # Two types feed their labels without the attribution; facts mark them by a suffix.
     source = kind.labels_from.removesuffix("_no_attribution")
-    own = planned.get(source)
-    if own is UNKNOWN:
+    own, everywhere = planned.get(source), settings.get("default_labels")
+    if own is UNKNOWN or everywhere is UNKNOWN:
         planned["effective_labels"] = planned["terraform_labels"] = UNKNOWN
         return
-    labels = {**(settings.get("default_labels") or {}), **(own or {})}
+    labels = {**(everywhere or {}), **(own or {})}
     if source == kind.labels_from and _attributed(prior, settings):
         labels |= ATTRIBUTION
     planned["terraform_labels"] = labels

@@ -19,7 +19,7 @@ from groundplan.facts.schema import ResourceType
 from . import data_sources, planning, semantics
 from .check import Path, problems
 from .cloud import Cloud, CloudObject, Refused
-from .codec import conform, decode, encode
+from .codec import conform, decode, encode, without_unknown
 from .faults import Faults
 from .replacement import replacing_paths
 from .schema_message import schema_bytes
@@ -91,6 +91,7 @@ class Provider:
         return pb.DiagnosticsResponse()
 
     def _configured(self, peer: str) -> State:
+        """The settings of a connection; while planning, some may be unknown."""
         try:
             return self._settings[peer]
         except KeyError:
@@ -128,9 +129,7 @@ class Provider:
         current = decode(request.current_state.msgpack)
         self._faults.strike(kind.type, "read", current["id"])
         found = self._cloud.get(kind.type, _key(request.private, current))
-        state = None
-        if found is not None:
-            state = conform(kind.block, found.attributes | {_TIMEOUTS: current.get(_TIMEOUTS)})
+        state = _state_of(kind, found, current.get(_TIMEOUTS)) if found else None
         return pb.ReadResponse(new_state=_value(state), private=request.private)
 
     def plan(self, request: Any, peer: str) -> Any:
@@ -155,7 +154,7 @@ class Provider:
 
         A refusal answers with the prior state; without one Terraform would record an object without an id.
         """
-        kind, settings = self._kind(request.type_name), self._configured(peer)
+        kind, settings = self._kind(request.type_name), without_unknown(self._configured(peer))
         prior, planned = decode(request.prior_state.msgpack), decode(request.planned_state.msgpack)
         private = request.planned_private
         if planned is None:
@@ -205,7 +204,7 @@ class Provider:
 
     def import_(self, request: Any, peer: str) -> Any:
         """ImportResourceState: by id, or in one of the documented forms."""
-        kind, settings = self._kind(request.type_name), self._configured(peer)
+        kind, settings = self._kind(request.type_name), without_unknown(self._configured(peer))
         found = self._find(kind, request.id, settings)
         if found is None:
             raise Refused(
@@ -215,7 +214,7 @@ class Provider:
             )
         imported = pb.ImportedResource(
             type_name=kind.type,
-            state=_value(conform(kind.block, found.attributes)),
+            state=_value(_state_of(kind, found, None)),
             private=json.dumps({"offline": found.key}).encode(),
         )
         return pb.ImportResponse(imported_resources=[imported])
@@ -233,8 +232,8 @@ class Provider:
 
     def read_data(self, request: Any, peer: str) -> Any:
         """ReadDataSource."""
-        kind = facts.data_source(request.type_name)
-        state = data_sources.read(kind, decode(request.config.msgpack), self._configured(peer), self._cloud)
+        kind, settings = facts.data_source(request.type_name), without_unknown(self._configured(peer))
+        state = data_sources.read(kind, decode(request.config.msgpack), settings, self._cloud)
         return pb.ReadDataResponse(state=_value(state))
 
 
@@ -265,6 +264,17 @@ def _path(path: Path) -> Any:
 
 def _value(state: State | None) -> Any:
     return pb.DynamicValue(msgpack=encode(state))
+
+
+def _state_of(kind: ResourceType, item: CloudObject, timeouts: State | None) -> State:
+    try:
+        state: State = conform(kind.block, item.attributes | {_TIMEOUTS: timeouts})
+    except (AttributeError, TypeError, ValueError) as misfit:
+        raise Refused(
+            f"The offline object {item.type} {item.id} does not fit its schema: {misfit}",
+            "It was edited by hand: blocks are lists of objects, numbers and texts as the schema has them.",
+        ) from None
+    return state
 
 
 def _stored(state: State) -> State:

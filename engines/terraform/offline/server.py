@@ -115,8 +115,7 @@ def _handler(provider: Provider, name: str, method: Method) -> Any:
 def _refusal(method: Method, request: Any, diagnostic: Any) -> Any:
     answer = getattr(pb, method.response)(diagnostics=[diagnostic])
     if method.handler == "apply":
-        # Without the prior state Terraform would record an object that has no id, and could never
-        # read or destroy it.
+        # What Terraform records is what was there before, never an object without an id.
         answer.new_state.CopyFrom(request.prior_state)
         answer.private = request.planned_private
     return answer

@@ -125,7 +125,7 @@ class Standin:
             raise EngineError(
                 f"the offline provider did not start: {why}",
                 hint=f"Is {self._cloud_dir} writable, and is groundplan installed completely?",
-                detail=Path(self._files[0].name).read_text(errors="replace")[-4000:],
+                detail=Path(self._files[0].name).read_text(errors="replace").strip().rpartition("\n")[2],
             ) from None
         return line.strip()
 

@@ -63,6 +63,7 @@ _LOG_WRITER = "serviceAccount:service-{}@gcp-sa-logging.iam.gserviceaccount.com"
 
 #: Values made of other values of the same object, as ``type.attribute``.
 _TEMPLATES = {
+    "google_access_context_manager_access_policy.name": "{{policy_number}}",  # without accessPolicies/
     "google_artifact_registry_repository.name": "{{repository_id}}",
     "google_artifact_registry_repository.registry_uri": (
         "{{location}}-docker.pkg.dev/{{project}}/{{repository_id}}"
@@ -76,6 +77,7 @@ _TEMPLATES = {
     "google_project_service_identity.member": "serviceAccount:{{agent}}",
     "google_service_account.email": _ACCOUNT_EMAIL,
     "google_service_account.member": f"serviceAccount:{_ACCOUNT_EMAIL}",
+    "google_service_account_key.name": "{{service_account_id}}/keys/{{hash}}",
     "google_storage_bucket.self_link": "https://www.googleapis.com/storage/v1/b/{{id}}",
     "google_storage_bucket.url": "gs://{{id}}",
     "google_tags_tag_key.namespaced_name": "{{parent_name}}/{{short_name}}",
