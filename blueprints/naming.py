@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groundplan.blueprints.model import Bucket, Cluster, Environment, Names, NodePool, ProjectSpec
+    from groundplan.blueprints.model import Bucket, Cluster, Environment, Item, Names, NodePool, ProjectSpec
 
 PROJECT_LIMIT = 30  #: Resource Manager: project ids have 6 to 30 characters
 ACCOUNT_LIMIT = 30  #: IAM: service account ids have 6 to 30 characters
@@ -23,6 +23,11 @@ NAME_LIMIT = 63  #: Compute Engine and most others: RFC 1035
 def is_name(text: str) -> bool:
     """Whether ``text`` can be the name of an environment or of any other item."""
     return bool(NAME.fullmatch(text))
+
+
+def cloud_key(key: str, item: Item) -> str:
+    """The key that an item's name in the cloud is made from: the one it had before it was renamed."""
+    return item.renamed_from or key
 
 
 def shorten(name: str, limit: int) -> str:
@@ -59,10 +64,10 @@ def bucket_name(
 
 
 def bucket_of(platform: str, environment: str, project: str, key: str, names: Names, bucket: Bucket) -> str:
-    """The name of a bucket: existing, written, or by the pattern ``names.bucket``."""
+    """The name of a bucket: existing, written, or by the pattern ``names.bucket`` from its first key."""
     if bucket.existing or bucket.name:
         return str(bucket.existing or bucket.name)
-    return bucket_name(platform, environment, project, key, names, bucket.generation)
+    return bucket_name(platform, environment, project, cloud_key(key, bucket), names, bucket.generation)
 
 
 def cloud_name(environment: Environment, *parts: str, limit: int = NAME_LIMIT, generation: int = 1) -> str:

@@ -47,7 +47,8 @@ def misfits(node: Node, shape: Shape, path: Path = (), place: Path = ()) -> Iter
     elif isinstance(node, Map):
         for name, entry in node.entries.items():
             if shape.kind == "model" and name not in shape.keys:
-                message = f"unknown key {quoted(name)} in {called(shape, place)}"
+                where = called(shape, place)
+                message = f"unknown key {quoted(name)} {'in' if place else 'at'} {where}"
                 yield Misfit("BP001", (*path, name), entry.key, message, _advice(name, shape.keys))
             elif isinstance(entry.value, Scalar) and entry.value.is_null:
                 continue

@@ -113,7 +113,7 @@ class Blueprint(BlueprintHead):
 
 
 class BlueprintFile(BlueprintHead):
-    """The file as it is written, ``defaults`` and ``environments`` being specs. It gives the JSON Schema."""
+    """One ML platform as it is written: its environments, and the defaults they share."""
 
     defaults: EnvironmentSpec = Field(
         default_factory=EnvironmentSpec.model_construct,

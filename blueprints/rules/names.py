@@ -118,10 +118,12 @@ def same_names(view: EnvironmentView) -> Iterator[Problem]:
     taken: dict[tuple[Path, str, str], Path] = {}
     names: list[tuple[tuple[Path, str, str], Path]] = []
     for path, cluster in view.clusters():
-        region, name = view.environment.cluster_region(cluster), str(path[-1])
+        region = view.environment.cluster_region(cluster)
+        name = naming.cloud_key(str(path[-1]), cluster)
         names.append((((), region, naming.cluster_name(view.environment, name, cluster)), path))
     for path, _, pool in view.pools():
-        names.append(((path[:-1], "", naming.pool_name(str(path[-1]), pool)), path))
+        name = naming.pool_name(naming.cloud_key(str(path[-1]), pool), pool)
+        names.append(((path[:-1], "", name), path))
     for unique, path in names:
         first = taken.setdefault(unique, path)
         if first != path:

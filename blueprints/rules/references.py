@@ -54,7 +54,7 @@ def runs_on(view: EnvironmentView) -> Iterator[Problem]:
                 yield Problem(
                     ("workloads", name, "runs_on", index),
                     f"there is no {kinds} `{target}` in `{view.environment.name}`",
-                    did_you_mean(target, targets) or _there_are(sorted(targets)),
+                    did_you_mean(target, targets) or _there_are([one for one in targets if "/" not in one]),
                 )
 
 
@@ -168,9 +168,9 @@ def _unresolved(
         return
     known = view.names(*KINDS.get(kind, (kind,)))
     if known is not None and name not in known:
-        meant = did_you_mean(name, known)
+        there = [f"{kind}/{one}" for one in known]
         message = f"there is no `{reference}` in `{view.environment.name}`"
-        yield Problem(path, message, meant or _there_are([f"{kind}/{one}" for one in known]), at_key=at_key)
+        yield Problem(path, message, did_you_mean(reference, there) or _there_are(there), at_key=at_key)
 
 
 def _targets(view: EnvironmentView) -> dict[str, list[tuple[str, str, str, str]]] | None:
