@@ -337,9 +337,12 @@ class TestValues:
     def test_every_type_has_values_that_fit(self):
         for name in type_names("google-beta"):
             of = resource_type(name, "google-beta")
-            planned = planning.plan(of, codec.conform(of.block, {"name": "n"}), None, {})
+            written = {n: "n" for n, a in of.block.attributes.items() if a.required and a.type == "string"}
+            planned = planning.plan(of, codec.conform(of.block, written), None, {})
             settings = {"project": "p", "region": "us-central1", "zone": "us-central1-a"}
-            state = Maker(of, planned | {"service": "x.googleapis.com"}, settings).complete()
+            maker = Maker(of, planned, settings)
+            state = maker.complete()
+            assert maker.id and "None" not in maker.id, name
             assert not codec.has_unknown(state), name
             wrong = {
                 field: (state[field], texts)

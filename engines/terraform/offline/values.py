@@ -199,7 +199,8 @@ class Maker:
             return value
         if name not in _PLACES:
             self._made_up = True
-        return self._top(name)
+        made = self._top(name)
+        return self._mark(name) if made is None else made
 
     def _value(self, path: tuple[str, ...], attribute: Attribute) -> Any:
         made = self._top(path[0]) if len(path) == 1 else None
