@@ -46,8 +46,8 @@ def apply(
 ) -> None:
     """Plan, show, ask, and apply: the foundation first, then environments in the order of their tiers.
 
-    The first failure stops it. What is protected is neither destroyed nor replaced: write `protect: false` and
-    apply first.
+    The first failure stops it. What is protected is neither destroyed nor replaced; write `protect: false`
+    and apply first.
 
     \b
     Example:
@@ -127,10 +127,15 @@ def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
     """
     from groundplan.policies.protection import protected
 
+    environments = run.project.blueprint.environments
     findings = [
         f"{one.stack.name}: {finding}"
         for one in shown
-        for finding in protected(one.plan, origins=runs.origins(one.stack))
+        for finding in protected(
+            one.plan,
+            origins=runs.origins(one.stack),
+            environment_protected=one.stack.name in environments and environments[one.stack.name].protect,
+        )
     ]
     if findings:
         raise PolicyError(
@@ -146,17 +151,18 @@ def learn(run: Run) -> None:
 
     A real apply writes the lock file. Offline the numbers are made up, so they stay among the work files.
     """
-    from groundplan.blueprints.lock import read_lock, with_learned, write_lock
+    from groundplan.blueprints.lock import read_lock, write_lock
 
     project = run.project
     output = run.session.terraform(FOUNDATION).output()
     path = project.learned_path if project.offline else project.lock_path
-    known = read_lock(path)
-    learned = with_learned(known, output.get("project_numbers", {}), output.get("folders", {}))
-    if learned != known:
-        write_lock(path, learned)
-    project.__dict__.pop("committed", None)
-    project.__dict__.pop("allocated", None)
+    lock = read_lock(path)
+    folders = output.get("folders", {})
+    for name, number in output.get("project_numbers", {}).items():
+        news = {"project_number": str(number), "folder": folders.get(name)}
+        lock = lock.with_environment(name, lock.environment(name).model_copy(update=news))
+    write_lock(path, lock)
+    project.forget_lock()
 
 
 def report(run: Run, done: Sequence[Done], verb: str) -> None:

@@ -15,10 +15,9 @@ from groundplan.errors import BlueprintError, InputError
 
 
 @click.command(short_help="Check a blueprint: every problem, with its line.")
-@click.argument("file", required=False)
 @blueprint_option
 @output_options
-def validate(file: str | None, blueprint: str | None, output: Output) -> int:
+def validate(blueprint: str | None, output: Output) -> int:
     """Check a blueprint and report every problem at once, each with its line and what to write instead.
 
     \b
@@ -27,14 +26,14 @@ def validate(file: str | None, blueprint: str | None, output: Output) -> int:
       groundplan validate --json < groundplan.yaml -f -
     """
     try:
-        project = Project.load(file or blueprint, Output(as_json=True))
+        project = Project.load(blueprint, Output(as_json=True))
         _ = project.allocated
     except BlueprintError as error:
         if output.as_json:
             output.document([d.as_json() for d in error.diagnostics])  # type: ignore[attr-defined]
         else:
             render.diagnostics(error.diagnostics, quiet=output.quiet)
-            output.warn(f"{error.file}: {render.count(error.diagnostics)}")  # type: ignore[attr-defined,arg-type]
+            output.warn(render.count(error.diagnostics))  # type: ignore[arg-type]
         return BlueprintError.exit_code
     found = project.document.diagnostics
     if output.as_json:
@@ -104,8 +103,6 @@ def lock(check: bool, blueprint: str | None, output: Output) -> int:
     Example:
       groundplan lock && git add groundplan.lock.yaml
     """
-    from groundplan.blueprints.lock import as_data
-
     project = Project.load(blueprint, output)
     complete = project.allocated == project.committed
     if check and not complete:
@@ -115,7 +112,11 @@ def lock(check: bool, blueprint: str | None, output: Output) -> int:
     changed = project.write_lock()
     if output.as_json:
         output.document(
-            {"file": str(project.lock_path), "changed": changed, "lock": as_data(project.allocated)}
+            {
+                "file": str(project.lock_path),
+                "changed": changed,
+                "lock": project.allocated.model_dump(mode="json"),
+            }
         )
     else:
         output.result(f"{project.lock_path}: {'written' if changed else 'complete, nothing to do'}")

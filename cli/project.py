@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from groundplan.blueprints.lock import Lock
     from groundplan.blueprints.model import Blueprint
-    from groundplan.blueprints.reader import Document
+    from groundplan.blueprints.document import Document
     from groundplan.modules.graph import Stack
 
 WORK_DIRECTORY = ".groundplan"
@@ -102,14 +102,16 @@ class Project:
 
         return merged(self.allocated, read_lock(self.learned_path)) if self.offline else self.allocated
 
+    def forget_lock(self) -> None:
+        """The lock file changed on disk: read it anew when it is asked for."""
+        for name in ("committed", "allocated"):
+            self.__dict__.pop(name, None)
+
     def write_lock(self) -> bool:
         """Write newly allocated ranges into the lock file; True if it changed."""
         from groundplan.blueprints.lock import write_lock
 
-        if self.allocated == self.committed or self.file.startswith("<"):
-            return False
-        write_lock(self.lock_path, self.allocated)
-        return True
+        return not self.file.startswith("<") and write_lock(self.lock_path, self.allocated)
 
     @property
     def stack_names(self) -> list[str]:
@@ -152,9 +154,9 @@ class Project:
         Raises:
             BlueprintError: with one error per such key.
         """
-        from groundplan.blueprints.reader import not_provisioned
+        from groundplan.blueprints.provisioned import provisioned_later
 
-        problems = not_provisioned(self.document)
+        problems = provisioned_later(self.document)
         if problems:
             raise BlueprintError(problems)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from groundplan.engines.terraform.session import Session, StackPlan
     from groundplan.modules.graph import Stack
     from groundplan.plans.model import Plan
-    from groundplan.plans.summary import Summary
+    from groundplan.plans.summary import Header, Summary
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,10 @@ class Run:
         from groundplan.plans.summary import summarize
 
         plan = read_plan(raw.json)
-        summary = summarize(
-            plan, self._header(stack.name), origins=origins(stack), describe=self._descriptions(stack)
-        )
+        summary = summarize(plan, self._header(stack.name), origins=origins(stack))
         return Shown(stack, raw, plan, summary)
 
-    def _header(self, name: str):  # type: ignore[no-untyped-def]
+    def _header(self, name: str) -> Header:
         from groundplan.facts.schema import index
         from groundplan.plans.summary import Header
 
@@ -84,12 +82,6 @@ class Run:
             facts=f"google {index().provider_version}",
             engine=str(self.engine),
         )
-
-    def _descriptions(self, stack: Stack) -> dict[str, str]:
-        from groundplan.stacks.descriptions import descriptions
-
-        env = self.project.blueprint.environments.get(stack.name)
-        return descriptions(env, stack.graph) if env else {}
 
 
 def origins(stack: Stack) -> dict[str, tuple[str, ...]]:

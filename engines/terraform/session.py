@@ -186,7 +186,7 @@ class Session:
     ) -> tuple[Terraform, list[Diagnostic], Identity | None]:
         """Write ``main.tf.json`` and run ``init``, which offline is only needed when its input changed."""
         root, offline = self.workspace.root(stack.name), self.workspace.offline
-        content = document(stack, offline=offline)
+        content = document(stack, offline=offline, guarded=False)
         root.write(content)
         terraform, warnings = self._terraform(stack.name)
         stamp = f"{self.engine}\n{msgspec.json.encode(content['terraform']).decode()}\n"

@@ -24,20 +24,23 @@ STATE_FILE = "terraform.tfstate"
 Json = dict[str, Any]
 
 
-def document(stack: Stack, *, offline: bool = False) -> Json:
+def document(stack: Stack, *, offline: bool = False, guarded: bool = True) -> Json:
     """The stack as one Terraform JSON document.
 
     Args:
         stack: what to write.
         offline: for the stand-in: state in a local file whatever the stack says, and no demand on the
             version of the engine, since any new enough engine serves.
+        guarded: write ``prevent_destroy``. With it Terraform refuses even to plan a replacement, so nobody
+            would see which attribute forces it; groundplan's own runs leave it out and judge the plan instead
+            (``policies.protection``).
     """
     graph = stack.graph
     sections = {
         "terraform": [_settings(stack, offline)],
         "provider": {name: [_provider(graph)] for name in _providers(graph)},
         "data": _by_type(r for r in graph if r.mode == "data"),
-        "resource": _by_type(r for r in graph if r.mode == "managed"),
+        "resource": _by_type((r for r in graph if r.mode == "managed"), guarded),
         "moved": [{"from": old, "to": graph.moves[old]} for old in sorted(graph.moves)],
         "import": sorted(
             ({"id": escape(i.id), "to": i.to.address} for i in graph.imports), key=lambda block: block["to"]
@@ -132,20 +135,20 @@ def _provider(graph: Graph) -> Json:
     return {name: render(value) for name, value in settings.items() if value}
 
 
-def _by_type(resources: Iterable[Resource]) -> Json:
+def _by_type(resources: Iterable[Resource], guarded: bool = True) -> Json:
     content: Json = {}
     for resource in sorted(resources, key=lambda r: (r.type, r.name)):
-        content.setdefault(resource.type, {})[resource.name] = _resource(resource)
+        content.setdefault(resource.type, {})[resource.name] = _resource(resource, guarded)
     return content
 
 
-def _resource(resource: Resource) -> Json:
+def _resource(resource: Resource, guarded: bool) -> Json:
     body = _block(resource.schema.block, resource.attributes)
     if resource.provider != "google":
         body["provider"] = resource.provider
     if resource.depends_on:
         body["depends_on"] = sorted({needed.address for needed in resource.depends_on})
-    lifecycle = _lifecycle(resource)
+    lifecycle = _lifecycle(resource, guarded)
     if lifecycle:
         body["lifecycle"] = [lifecycle]
     return body
@@ -164,13 +167,13 @@ def _block(schema: Block, values: Mapping[str, Any]) -> Json:
     return content
 
 
-def _lifecycle(resource: Resource) -> Json:
+def _lifecycle(resource: Resource, guarded: bool) -> Json:
     lifecycle = resource.lifecycle
     ignored = lifecycle.ignore_changes
     settings = {
         "create_before_destroy": lifecycle.create_before_destroy,
         "ignore_changes": "all" if ignored == ("all",) else sorted(ignored),
-        "prevent_destroy": lifecycle.prevent_destroy,
+        "prevent_destroy": lifecycle.prevent_destroy and guarded,
     }
     return {name: value for name, value in settings.items() if value}
 
