@@ -92,7 +92,7 @@ def apply_stage(run: Run, shown: Sequence[Shown], *, auto_approve: bool) -> list
     changing = [one for one in shown if one.raw.changes]
     if changing:
         runs.confirm(f"Apply {', '.join(one.stack.name for one in changing)}?", auto_approve=auto_approve)
-    done = []
+    done: list[Done] = []
     with run.progress.shown():
         for one in shown:
             done.append(apply_one(run, one, done))
@@ -217,8 +217,8 @@ def destroy(
 ) -> None:
     """Destroy everything in the named environments, production first, the foundation last.
 
-    Before anything starts, groundplan looks for everything that is protected and refuses whole. To destroy it,
-    write `protect: false`, apply, and destroy then.
+    Before anything starts, groundplan looks for everything that is protected and refuses whole. To destroy
+    it, write `protect: false`, apply, and destroy then.
 
     \b
     Example:

@@ -180,4 +180,4 @@ def module_of(command: str) -> Path:
 def commands() -> dict[str, Any]:
     """All commands, imported; for the tests and the generated documentation."""
     context = click.Context(cli)
-    return {name: cli.get_command(context, name) for name in COMMANDS}  # type: ignore[attr-defined]
+    return {name: cli.get_command(context, name) for name in COMMANDS}

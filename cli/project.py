@@ -17,9 +17,10 @@ from groundplan.errors import BlueprintError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from groundplan.blueprints.document import Document
     from groundplan.blueprints.lock import Lock
     from groundplan.blueprints.model import Blueprint
-    from groundplan.blueprints.document import Document
+    from groundplan.engines.terraform.process import Interrupt
     from groundplan.modules.graph import Stack
 
 WORK_DIRECTORY = ".groundplan"
@@ -162,7 +163,7 @@ class Project:
 
 
 @contextmanager
-def stopping(output: Output) -> Iterator[object]:
+def stopping(output: Output) -> Iterator[Interrupt]:
     """Ctrl-C and SIGTERM while an engine runs: once finishes the running operations, twice abandons them."""
     from groundplan.engines.terraform.process import Interrupt
 

@@ -30,7 +30,7 @@ def count(found: Iterable[Diagnostic]) -> str:
     severities = [diagnostic.severity for diagnostic in found]
     parts = []
     for severity in ("error", "warning"):
-        number = severities.count(severity)  # type: ignore[arg-type]
+        number = severities.count(severity)
         if number:
             parts.append(f"{number} {severity}{'s' if number > 1 else ''}")
     return ", ".join(parts) or "no problems"

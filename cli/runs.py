@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -136,7 +137,7 @@ def require_real(project: Project) -> None:
         )
     from groundplan.engines.terraform.credentials import require
 
-    require()
+    require(os.environ, state_in_bucket=not blueprint.state.local)
 
 
 def require_names(names: Sequence[str], every: bool, what: str) -> None:
