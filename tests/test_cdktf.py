@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from groundplan.blueprints.lock import allocate, lock_path, read_lock
+from groundplan.blueprints.reader import read
 from groundplan.engines.cdktf import find_node, render, render_all
 from groundplan.engines.terraform.writer import document
 from groundplan.errors import EngineError
 from groundplan.modules.graph import GcsState, Graph, Lifecycle, LocalState, Stack, text
+from groundplan.stacks.catalog import stacks
 
 LIBRARY = Path(__file__).parents[1] / "blueprints" / "library"
 SHIPPED = sorted(path for path in LIBRARY.glob("*.yaml") if not path.name.endswith(".lock.yaml"))
@@ -148,19 +151,15 @@ def test_stacks_share_nothing(written, package):
 
 
 @either
-@pytest.mark.skipif(not SHIPPED, reason="no blueprint is shipped yet")
 def test_the_shipped_blueprints(package):
-    from groundplan.blueprints.lock import allocate, lock_path, read_lock
-    from groundplan.blueprints.reader import read
-    from groundplan.stacks import names, stack
-
-    stacks = {}
+    shipped = {}
     for path in SHIPPED:
         blueprint = read(path).blueprint
         lock = allocate(blueprint, read_lock(lock_path(path)))
-        stacks |= {f"{path.stem}/{name}": stack(blueprint, name, lock) for name in names(blueprint)}
-    written = dict(zip(stacks, render_all(list(stacks.values()), package), strict=True))
-    assert written == {name: document(stack) for name, stack in stacks.items()}
+        shipped |= {f"{path.stem}/{stack.name}": stack for stack in stacks(blueprint, lock)}
+    assert shipped
+    written = dict(zip(shipped, render_all(list(shipped.values()), package), strict=True))
+    assert written == {name: document(stack) for name, stack in shipped.items()}
 
 
 @either
