@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from groundplan.blueprints.naming import cloud_name, cluster_name
+from groundplan.blueprints.naming import cloud_key, cloud_name, cluster_name
 from groundplan.modules.graph import Graph, Lifecycle, Resource
 from groundplan.modules.identity import BUCKET, NodeAccount, workload_pool
 from groundplan.modules.maintenance import maintenance_policy
-from groundplan.modules.names import cloud_key, stack_name, zone_names
+from groundplan.modules.names import stack_name, zone_names
 from groundplan.modules.network import PODS, SERVICES, Network, Subnet
 from groundplan.modules.node_config import base_node_config, has_gpu
 from groundplan.modules.provisioned import node_pools

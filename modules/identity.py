@@ -18,10 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from groundplan.blueprints.naming import account_id
+from groundplan.blueprints.naming import account_id, cloud_key
 from groundplan.facts.roles import roles, short
 from groundplan.modules.graph import Graph, Reference, Resource, Text, text
-from groundplan.modules.names import cloud_key, stack_name
+from groundplan.modules.names import stack_name
 from groundplan.modules.services import Services
 
 if TYPE_CHECKING:

@@ -27,13 +27,8 @@ class Renamable(Protocol):
 def stack_name(*keys: str | tuple[str, Renamable]) -> Name:
     """The name in the stack for a path of keys: ``main_train`` of ``("main", cluster), ("train", pool)``."""
     now = [key if isinstance(key, str) else key[0] for key in keys]
-    before = [key if isinstance(key, str) else cloud_key(*key) for key in keys]
+    before = [key if isinstance(key, str) else key[1].renamed_from or key[0] for key in keys]
     return Name(terraform_name(*now), terraform_name(*before))
-
-
-def cloud_key(key: str, item: Renamable) -> str:
-    """The key that an item's name in the cloud is made from: the one it had at first."""
-    return item.renamed_from or key
 
 
 def labels(env: Environment) -> dict[str, str]:

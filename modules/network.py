@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from groundplan.blueprints.naming import cloud_name
+from groundplan.blueprints.naming import cloud_key, cloud_name
 from groundplan.modules.graph import Graph, Resource
-from groundplan.modules.names import cloud_key, stack_name
+from groundplan.modules.names import stack_name
 from groundplan.modules.provisioned import clusters
 from groundplan.modules.services import Services
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from groundplan.blueprints.naming import pool_name
+from groundplan.blueprints.naming import cloud_key, pool_name
 from groundplan.modules.cluster import Gke
 from groundplan.modules.graph import Graph, Lifecycle, Resource
-from groundplan.modules.names import cloud_key, stack_name, zone_names
+from groundplan.modules.names import stack_name, zone_names
 from groundplan.modules.node_config import has_gpu, node_config
 from groundplan.modules.provisioned import node_pools
 

@@ -3,8 +3,8 @@
 import ipaddress
 
 from groundplan.blueprints.lock import ClusterRanges, EnvironmentLock, Lock
-from groundplan.blueprints.model import TIERS, Blueprint, Environment, Names, ProjectSpec
-from groundplan.blueprints.naming import bucket_name, project_id
+from groundplan.blueprints.model import TIERS, Blueprint, Bucket, Environment, Names, ProjectSpec
+from groundplan.blueprints.naming import bucket_of, project_id
 from groundplan.stacks.catalog import stacks
 
 #: Keys whose value wins whole, as in the language.
@@ -40,8 +40,7 @@ def complete_environment(platform, name, spec, names):
     tier = spec.get("tier") or TIERS[name]
     project = project_id(platform, name, names, ProjectSpec(**spec.get("project", {})))
     buckets = {
-        key: bucket.get("name")
-        or bucket_name(platform, name, project, key, names, int(bucket.get("generation", 1)))
+        key: bucket_of(platform, name, project, key, names, Bucket(**bucket))
         for key, bucket in spec.get("storage", {}).get("buckets", {}).items()
     }
     derived = {

@@ -98,3 +98,4 @@ def test_a_renamed_workload_or_bucket_keeps_its_grants():
         f"{GRANT}.trainer_weights": f"{GRANT}.fitter_models",
         "google_storage_bucket.weights": "google_storage_bucket.models",
     }
+    assert graph["google_storage_bucket.models"].attributes["name"] == "llm-ml-dev-weights"
