@@ -42,6 +42,7 @@ def environment(blueprint: Blueprint, env: Environment, lock: Lock) -> Stack:
                 gke = add_cluster(graph, env, key, cluster, network, subnet, account, services)
                 add_node_pools(graph, env, gke)
                 made.append(gke)
+    if made and env.workloads:
         number = project_number(graph, env, lock, services)
         add_workloads(graph, env, buckets, [gke.resource for gke in made], number)
     add_outputs(graph, buckets, made)
@@ -59,8 +60,8 @@ def apis(env: Environment) -> set[str]:
 def project_number(graph: Graph, env: Environment, lock: Lock, services: Services) -> str | Reference:
     """The number that principals are made of: from the lock file, so that plans know it, else looked up."""
     known = lock.environment(env.name).project_number
-    if known is not None or not env.workloads:
-        return known or ""
+    if known is not None:
+        return known
     project = graph.data(
         "google_project", "this", project_id=env.project_id, depends_on=services.needs("cloudresourcemanager")
     )
