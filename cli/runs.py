@@ -67,7 +67,9 @@ class Run:
         from groundplan.plans.summary import summarize
 
         plan = read_plan(raw.json)
-        summary = summarize(plan, self._header(stack.name), origins=origins(stack))
+        summary = summarize(
+            plan, self._header(stack.name), origins=origins(stack), describe=self._descriptions(stack)
+        )
         return Shown(stack, raw, plan, summary)
 
     def _header(self, name: str) -> Header:
@@ -83,6 +85,12 @@ class Run:
             facts=f"google {index().provider_version}",
             engine=str(self.engine),
         )
+
+    def _descriptions(self, stack: Stack) -> dict[str, str]:
+        from groundplan.stacks.descriptions import descriptions
+
+        env = self.project.blueprint.environments.get(stack.name)
+        return descriptions(env, stack.graph) if env else {}
 
 
 def origins(stack: Stack) -> dict[str, tuple[str, ...]]:
