@@ -6,7 +6,7 @@ Each function takes a known ``Value`` and gives text; unknown, sensitive and abs
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from groundplan.plans.values import Value
@@ -62,8 +62,7 @@ def fields(*names: str) -> Show:
     """Of each block in a list, these fields: ``10.0.0.0/8, 192.168.0.0/16``."""
 
     def show(value: Value) -> str:
-        texts = [" ".join(str(block[name]) for name in names if block.get(name)) for block in blocks(value)]
-        return ", ".join(text for text in texts if text) or "none"
+        return _listed(" ".join(str(b[name]) for name in names if b.get(name)) for b in blocks(value))
 
     return show
 
@@ -75,7 +74,7 @@ def taints(value: Value) -> str:
         "PREFER_NO_SCHEDULE": "PreferNoSchedule",
         "NO_EXECUTE": "NoExecute",
     }
-    return ", ".join(
+    return _listed(
         f"{taint.get('key')}={taint.get('value') or ''}:{effects.get(str(taint.get('effect')), '')}"
         for taint in blocks(value)
     )
@@ -83,7 +82,7 @@ def taints(value: Value) -> str:
 
 def exclusions(value: Value) -> str:
     """``launch 2026-12-15 to 2027-01-05``."""
-    return ", ".join(
+    return _listed(
         f"{block.get('exclusion_name')} {_day(block.get('start_time'))} to {_day(block.get('end_time'))}"
         for block in blocks(value)
     )
@@ -102,6 +101,10 @@ def window(value: Value) -> str:
             length = int((end_time - start_time).total_seconds())
             return f"{days} {start_time:%H:%M} {seconds(Value(value.state, length))} ({start_time.tzname()})"
     return str(value)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(filter(None, texts)) or "none"
 
 
 def _day(instant: Any) -> str:

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from groundplan.plans.summary import Group, Line, Summary
 
 #: What a piece of text is, for whoever gives it a colour.
-ROLES = ("heading", "group", "add", "change", "danger", "delete", "keep", "note")
+ROLES = ("heading", "group", "add", "change", "danger", "delete", "keep", "dim")
 Colour = Callable[[str, str], str]
 
-#: Lines of all groups together before groups are cut.
+#: Lines of all groups together, headings included, before groups are cut.
 SCREEN = 40
 #: What is left of a cut group at least, and how many of its dangerous lines are shown in any case.
 LEAST = 4
@@ -37,10 +37,11 @@ def lines(summary: Summary, width: int, colour_fn: Colour | None) -> list[str]:
             found.extend(_line(line, columns, colour))
         hidden = group.lines[len(kept) :]
         if hidden:
-            found.append(colour(f"    {_more(hidden)}", "note"))
+            found.append(colour(f"    {_more(hidden)}", "dim"))
     number = summary.resources.total
     resources = f"{number} resource{'s' if number != 1 else ''}; --resources lists them"
-    return [*found, "", f"  {summary.things} ({resources})", *_notes(summary, width, colour)]
+    counts = textwrap.wrap(f"{summary.things} ({resources})", max(width - 2, 20))
+    return [*found, "", *(f"  {part}" for part in counts), *_notes(summary, width, colour)]
 
 
 def _more(hidden: tuple[Line, ...]) -> str:
@@ -56,7 +57,7 @@ def _nothing(summary: Summary) -> str:
 
 def _notes(summary: Summary, width: int, colour: Colour) -> list[str]:
     wrapped = textwrap.wrap(" ".join(summary.notes), max(width - 2, 20))
-    return [f"  {colour(part, 'note')}" for part in wrapped]
+    return [f"  {colour(part, 'dim')}" for part in wrapped]
 
 
 class _Columns(NamedTuple):
@@ -101,7 +102,7 @@ def _cut(groups: tuple[Group, ...]) -> list[tuple[Group, int]]:
     What is precious is hidden only where there is very much of it.
     """
     most = SCREEN
-    while sum(min(len(group.lines), most) for group in groups) > SCREEN and most > LEAST:
+    while sum(min(len(group.lines), most) + 2 for group in groups) > SCREEN and most > LEAST:
         most -= 1
     found = []
     for group in groups:

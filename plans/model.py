@@ -114,9 +114,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def replace_paths(self) -> tuple[str, ...]:
         """Attributes that force the replacement: ``node_config.guest_accelerator.type``.
 
-        Indexes are left out; an attribute of several elements stands once.
+        Indexes are left out; an attribute of several elements stands once. Sorted, since Terraform's order
+        is not stable.
         """
-        return tuple(dict.fromkeys(format_path(attribute_steps(path)) for path in self.body.replace_paths))
+        return tuple(sorted({format_path(attribute_steps(path)) for path in self.body.replace_paths}))
 
 
 class OutputChange(Body, frozen=True):

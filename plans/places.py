@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from groundplan.plans.grants import is_grant, member, target_name, workload
 from groundplan.plans.model import Change
@@ -77,6 +80,9 @@ _NAMES = (
 )
 
 
+_PLAIN_ADDRESS = re.compile(r"(\w+)\.([\w-]+)")
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A line of the summary: what of the blueprint several resources belong to.
@@ -121,6 +127,14 @@ def origin_of(change: Change, origins: Mapping[str, Origin]) -> Origin:
     """The key that asked for a resource, as far as it is known; else empty."""
     moved = origins.get(change.previous_address or "", ())
     return origins.get(change.address) or moved or _by_name(change)
+
+
+def former(change: Change) -> str:
+    """What a moved resource was so far: ``node pool serve``, else Terraform's address."""
+    previous = change.previous_address or ""
+    match = _PLAIN_ADDRESS.fullmatch(previous)
+    guess = _by_name(msgspec.structs.replace(change, type=match[1], name=match[2])) if match else ()
+    return _by_origin(guess).label if guess else previous
 
 
 def _by_origin(origin: Origin) -> Place:

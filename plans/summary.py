@@ -201,7 +201,7 @@ def _count(actions: Iterable[Action | None]) -> Counts:
 def _notes(plan: Plan, header: Header) -> Iterable[str]:
     if plan.errored:
         yield "Planning failed half-way: this is not the whole plan."
-    if plan.deferred:
+    elif plan.deferred:
         yield f"Terraform leaves {counted(len(plan.deferred), 'change')} for a later plan."
     elif not plan.complete:
         yield "Terraform leaves some changes for a later plan."

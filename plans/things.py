@@ -14,7 +14,7 @@ from groundplan.plans import grants
 from groundplan.plans.differences import may_replace
 from groundplan.plans.losses import PRECIOUS, loses
 from groundplan.plans.model import Action, Change
-from groundplan.plans.places import Place, title
+from groundplan.plans.places import Place, former, title
 from groundplan.plans.words import Topic, counted, first, label, noun, replacing, topics
 
 SIGNS = {
@@ -107,6 +107,7 @@ class Thing:
         for change in main:
             found += self._main(change, [c for c in active if not self._is_main(c)], context)
         lesser = [c for c in active if not self._is_main(c) and c.action not in folded]
+        lesser = _without_repetition(lesser, main)
         found += _lesser([change for change in lesser if not grants.is_grant(change.type)], context)
         return found + self._grants([c for c in lesser if grants.is_grant(c.type)], context)
 
@@ -140,6 +141,17 @@ class Thing:
             )
             for who, same in by_member.items()
         ]
+
+
+def _without_repetition(lesser: list[Change], main: list[Change]) -> list[Change]:
+    """Without the updates that say what the main one says: a new label reaches everything."""
+    said = {(topic.key, topic.text) for change in main for topic in topics(change)}
+
+    def repeats(change: Change) -> bool:
+        found = {(topic.key, topic.text) for topic in topics(change)}
+        return change.action is Action.UPDATE and bool(found) and found <= said
+
+    return [change for change in lesser if not said or not repeats(change)]
 
 
 def _same_action(changes: list[Change]) -> Action:
@@ -200,9 +212,10 @@ def _text(change: Change, context: Context) -> str:
         case Action.UPDATE:
             doubt = [_doubt(*may_replace(change))] if context.offline and may_replace(change) else []
             adopted = ["adopted"] if change.importing else []
-            return "; ".join([*_told(change), *doubt, *adopted])
+            moved = [f"was {former(change)}"] if change.previous_address else []
+            return "; ".join([*_told(change), *doubt, *adopted, *moved])
         case Action.MOVE:
-            return f"the same object, at {change.previous_address} so far"
+            return f"the same object, was {former(change)}"
         case Action.FORGET:
             return "no longer managed; the object stays"
         case Action.NO_OP:

@@ -19,7 +19,7 @@ from typing import Any
 
 #: A path is written like Terraform's own: ``node_config.taint[0].key``, ``labels["example.com/env"]``.
 Step = str | int
-_STEP = re.compile(r'(?:^|\.)([^.\[\]"]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
+_STEP = re.compile(r'(?:^|(?<!^)\.)([^.\[\]"]+)|\[(\d+)\]|\["((?:[^"\\]|\\.)*)"\]')
 
 
 class State(enum.Enum):

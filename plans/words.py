@@ -143,6 +143,7 @@ _WORDS = {
         "node_config.local_nvme_ssd_block_config": Word("local_ssd"),
         "node_config.machine_type": Word("machine"),
         "node_config.max_run_duration": Word("max_run_duration", formats.seconds),
+        "node_config.resource_labels": Word("labels"),
         "node_config.reservation_affinity.consume_reservation_type": Word("capacity", formats.lower),
         "node_config.reservation_affinity.values": Word("capacity.reservation"),
         "node_config.secondary_boot_disks": Word("preload", formats.fields("disk_image"), whole=True),
@@ -241,8 +242,8 @@ def between(before: Value, after: Value, show: formats.Show = str) -> str:
         changes = [f"+{item}" for item in news if item not in olds]
         changes += [f"-{item}" for item in olds if item not in news]
         return ", ".join(changes) or "another order"
-    unit = new[new.rfind(" (") :]
-    return f"{old.removesuffix(unit) if unit.endswith(')') else old} → {new}"
+    _, bracket, unit = new.rpartition(" (")
+    return f"{old.removesuffix(bracket + unit) if bracket else old} → {new}"
 
 
 def _shown(value: Value, show: formats.Show) -> str:

@@ -79,7 +79,7 @@ def protected(
     for change in _deleted(plan):
         reason = _refusal(change)
         if not reason and environment_protected and loses(change) and change.type not in _REMADE:
-            reason = f"the environment is protected, and {loses(change)}"
+            reason = "the environment is protected"
         if reason:
             found.append(Finding(change.address, reason, _STEPS, origin_of(change, origins)))
     return found
