@@ -9,7 +9,6 @@ STARTER := blueprints/library/starter.yaml
 ## Plan and apply the shipped three-environment blueprint offline, with real Terraform.
 demo: $(VENV)/.demo
 	@rm -rf blueprints/library/.groundplan/offline
-	$(BIN)/groundplan -f $(STARTER) plan --offline
 	$(BIN)/groundplan -f $(STARTER) apply --all --offline --auto-approve
 	@cat docs/demo-next.txt
 
