@@ -125,8 +125,7 @@ def target_names(changes: Iterable[Change], origins: Mapping[str, Origin]) -> di
 
 def origin_of(change: Change, origins: Mapping[str, Origin]) -> Origin:
     """The key that asked for a resource, as far as it is known; else empty."""
-    moved = origins.get(change.previous_address or "", ())
-    return origins.get(change.address) or moved or _by_name(change)
+    return origins.get(change.address) or _by_name(change)
 
 
 def former(change: Change) -> str:

@@ -55,6 +55,14 @@ def test_a_reference_to_something_new_is_shown_as_unknown():
     assert (network.path, network.after.is_unknown) == ("network", True)
 
 
+def test_what_forces_a_replacement_is_shown_though_it_is_computed():
+    before, unknown = {"subnetwork": "old", "endpoint": "10.0.0.2"}, {"subnetwork": True, "endpoint": True}
+    found = of(
+        "google_container_cluster.c", "delete+create", before, {}, unknown, replace_paths=[["subnetwork"]]
+    )
+    assert [str(d) for d in found] == ["subnetwork: old → (known after apply) (forces replacement)"]
+
+
 def test_an_update_that_makes_a_value_unknown_is_shown():
     found = of(
         "google_compute_route.r", "update", {"network": "a"}, {}, {"network": True, "next_hop_network": True}

@@ -133,6 +133,7 @@ WHOLE = plan_bytes(change("google_storage_bucket.b", "create", None, {"name": "b
         (b'{"format_version": 3}', "no format_version"),
         (b'{"format_version": "2.0", "resource_changes": {"a": 1}}', "format version 2.0; only 1.x"),
         (b'{"format_version": "2.0"}', "format version 2.0; only 1.x"),
+        (plan_bytes(format_version="2.0"), "format version 2.0; only 1.x"),
         (b'{"format_version": "1.0", "values": {"root_module": {}}}', "is a state"),
         (b'{"version": 4, "lineage": "x", "serial": 1}', "is a state"),
         (b"PK\x03\x04rest of a zip file", "binary plan file"),

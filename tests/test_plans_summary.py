@@ -144,12 +144,42 @@ def test_500_resources_fit_a_screen():
 
 
 def test_nothing_precious_is_hidden_among_the_rest():
+    others = ("google_compute_firewall", "google_service_account", "google_monitoring_alert_policy", BUCKET)
     changes = [
-        *(change(f"{BUCKET}.new{n}", "create", None, {"name": f"b{n}"}) for n in range(300)),
-        *(change(f"{BUCKET}.z{n}", "delete", {"name": f"z{n}", "force_destroy": True}) for n in range(8)),
+        *(change(f"{type}.x{n}", "create", None, {"name": f"x{n}"}) for type in others for n in range(100)),
+        *(change(f"{BUCKET}.z{n}", "delete", {"name": f"z{n}", "force_destroy": True}) for n in range(18)),
     ]
     lines = summarize(plan(*changes), REAL).lines(100)
-    assert [line for line in lines if "its objects are deleted" in line] == lines[3:11]
+    # Their group comes first, and they come first in it.
+    assert lines[2] == "  storage"
+    assert [line for line in lines if "its objects are deleted" in line] == lines[3:21]
+
+
+def test_a_group_in_which_something_is_lost_comes_first():
+    changes = [
+        change(f"{POOL}.main_a", "create", None, {"name": "a"}),
+        change("google_kms_crypto_key.k", "delete", {"name": "k"}),
+    ]
+    assert [group.name for group in summarize(plan(*changes), REAL).groups] == ["keys", "clusters/main"]
+
+
+def test_lesser_resources_of_a_thing_are_told_by_kind():
+    where = {f"google_compute_firewall.{n}": ("network",) for n in "abc"}
+    where |= {"google_compute_route.r": ("network",), "google_compute_router.q": ("network",)}
+    where |= {"google_compute_network.main": ("network",)}
+    changes = [
+        change("google_compute_network.main", "update", {"mtu": 1460}, {"mtu": 8896}),
+        *(change(f"google_compute_firewall.{n}", "create", None, {"name": n}) for n in "abc"),
+        change("google_compute_route.r", "create", None, {"name": "r"}),
+        change("google_compute_router.q", "update", {"description": "x"}, {"description": "y"}),
+    ]
+    (group,) = summarize(plan(*changes), REAL, origins=where).groups
+    assert [f"{line.sign} {line.label}: {line.text}" for line in group.lines] == [
+        "~ network: mtu 1460 → 8896",
+        "~ router q: description x → y",
+        "+ 3 firewall rules: a, b, c",
+        "+ route r: ",
+    ]
 
 
 def test_very_much_that_is_precious_is_counted():

@@ -132,5 +132,11 @@ def test_the_plan_with_the_error_says_why():
     assert str(finding).startswith(f"clusters/main/node_pools/train ({POOL}.main_train): it is protected")
 
 
+def test_a_refusal_that_the_frame_breaks_is_explained():
+    frame = "\x1b[31m│\x1b[0m"
+    text = f"{frame} Resource {POOL}.main_train has\n{frame} lifecycle.prevent_destroy set, but"
+    assert addresses(explain_prevent_destroy(text)) == [f"{POOL}.main_train"]
+
+
 def test_other_errors_are_not_explained():
     assert explain_prevent_destroy("Error: Reference to undeclared resource") == []
