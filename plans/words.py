@@ -47,6 +47,7 @@ NOUNS = {
     "google_lustre_instance": "Lustre instance",
     "google_org_policy_policy": "organization policy",
     "google_project": "project",
+    "google_project_default_service_accounts": "default accounts setting",
     "google_project_iam_custom_role": "custom role",
     "google_project_service": "API",
     "google_project_service_identity": "service agent",
