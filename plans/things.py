@@ -145,13 +145,14 @@ class Thing:
 
 def _without_repetition(lesser: list[Change], main: list[Change]) -> list[Change]:
     """Without the updates that say what the main one says: a new label reaches everything."""
-    said = {(topic.key, topic.text) for change in main for topic in topics(change)}
+    said = {(t.key, t.text) for change in main if change.action is Action.UPDATE for t in topics(change)}
 
     def repeats(change: Change) -> bool:
-        found = {(topic.key, topic.text) for topic in topics(change)}
-        return change.action is Action.UPDATE and bool(found) and found <= said
+        if not said or change.action is not Action.UPDATE:
+            return False
+        return {(topic.key, topic.text) for topic in topics(change)} <= said
 
-    return [change for change in lesser if not said or not repeats(change)]
+    return [change for change in lesser if not repeats(change)]
 
 
 def _same_action(changes: list[Change]) -> Action:
