@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import click
 
-from groundplan.errors import BlueprintError, GroundplanError, UsageError
+from groundplan.errors import BlueprintError, GroundplanError, InputError, UsageError
 
 #: name → (module, one line of help), in the order of a first day's work.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -47,6 +47,13 @@ class Registry(click.Group):
         module = importlib.import_module(f"groundplan.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; without any word the help, and the exit code of a wrong command line."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(UsageError.exit_code)
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing them."""
@@ -121,6 +128,8 @@ def run(argv: Sequence[str]) -> int:
         return 0
     except GroundplanError as error:
         return _failure(error, as_json)
+    except OSError as error:
+        return _failure(_of_the_system(error), as_json) if error.filename else _bug(error)
     except Exception as error:
         return _bug(error)
 
@@ -143,6 +152,14 @@ def _failure(error: GroundplanError, as_json: bool) -> int:
     else:
         _error(error.message, error.hint, error.detail)
     return error.exit_code
+
+
+def _of_the_system(error: OSError) -> InputError:
+    """A file or folder that cannot be used: no bug of ours, and nothing that the blueprint says is wrong."""
+    return InputError(
+        f"{os.fsdecode(error.filename)}: {error.strerror}",
+        hint="The system refused this. Check the path, its permissions and the free space.",
+    )
 
 
 def _bug(error: Exception) -> int:
