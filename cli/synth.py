@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +12,9 @@ from groundplan.cli.blueprint import write
 from groundplan.cli.options import blueprint_option, environments, output_options
 from groundplan.cli.output import Output
 from groundplan.cli.project import Project
+
+if TYPE_CHECKING:
+    from groundplan.modules.graph import Stack
 
 
 @click.command(short_help="Write the Terraform configuration of each stack.")
@@ -22,22 +27,30 @@ from groundplan.cli.project import Project
     show_default=True,
     help="Folder that gets one Terraform root per stack.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["terraform", "cdktf", "cdktn"]),
+    default="terraform",
+    show_default=True,
+    help="What writes it: groundplan itself, or a real cdktf or cdktn app (slower, same content).",
+)
 @blueprint_option
 @output_options
-def synth(names: tuple[str, ...], out: Path, blueprint: str | None, output: Output) -> None:
+def synth(names: tuple[str, ...], out: Path, engine: str, blueprint: str | None, output: Output) -> None:
     """Write DIR/STACK/main.tf.json for the foundation and each environment. Twice gives identical bytes.
 
     \b
     Example:
       groundplan synth -o terraform && ls terraform/ml-prod
     """
-    from groundplan.engines.terraform.writer import FILE_NAME, dumps
+    from groundplan.engines.terraform.writer import FILE_NAME
 
     project = Project.load(blueprint, output, offline=False)
+    stacks = project.stacks(project.select(names))
     written = {}
-    for stack in project.stacks(project.select(names)):
+    for stack, text in zip(stacks, rendered(stacks, engine), strict=True):
         path = out / stack.name / FILE_NAME
-        write(path, dumps(stack))
+        write(path, text)
         written[stack.name] = {"file": str(path), "resources": len(stack.graph)}
     if output.as_json:
         output.document(written)
@@ -45,3 +58,14 @@ def synth(names: tuple[str, ...], out: Path, blueprint: str | None, output: Outp
     width = max(len(str(entry["file"])) for entry in written.values())
     for entry in written.values():
         output.result(f"{entry['file']!s:<{width}}  {entry['resources']:>4} resources")
+
+
+def rendered(stacks: Sequence[Stack], engine: str) -> list[str]:
+    """The text of each stack's ``main.tf.json``, written by an engine."""
+    from groundplan.engines.terraform.writer import document, encode
+
+    if engine == "terraform":
+        return [encode(document(stack)).decode() for stack in stacks]
+    from groundplan.engines.cdktf import render_all
+
+    return [encode(one).decode() for one in render_all(stacks, "cdktf" if engine == "cdktf" else "cdktn")]
