@@ -3,7 +3,6 @@
 import datetime as dt
 import getpass
 import json
-import os
 import shlex
 import socket
 import subprocess
@@ -12,15 +11,16 @@ import time
 
 import pytest
 
-from groundplan.engines.terraform import environment, state_lock
+from groundplan.engines.terraform import state_lock
 from groundplan.engines.terraform.engine import Engine, find_engines
-from groundplan.engines.terraform.runner import RunError, Terraform
+from groundplan.engines.terraform.runner import RunError
 from groundplan.engines.terraform.state_lock import explain, translated
 from tests.support.cloud_storage import CloudStorage, Fault
+from tests.support.roots import BUCKET, LOCK, builtin_root
 
 ENGINES = find_engines()
+one_engine = pytest.mark.parametrize("engine", ENGINES[:1], ids=["one"])
 UUID = "4c9d2c1e-1111-2222-3333-444455556666"
-LOCK = "ml-dev/default.tflock"
 INFO = """\
 Lock Info:
   ID:        1796058009228580
@@ -41,33 +41,21 @@ def engine(request):
 
 @pytest.fixture
 def storage():
-    with CloudStorage("state") as storage:
+    with CloudStorage(BUCKET) as storage:
         yield storage
 
 
 @pytest.fixture
 def root(tmp_path, engine, storage):
     """Make an initialized root whose state is in the bucket."""
-
-    def make(name, resources=None):
-        directory = tmp_path / name
-        (directory / "logs").mkdir(parents=True)
-        content = {"terraform": [{"backend": {"gcs": {"bucket": "state", "prefix": "ml-dev"}}}]}
-        content["resource"] = {"terraform_data": resources or {"a": {"input": "x"}}}
-        (directory / "main.tf.json").write_text(json.dumps(content))
-        variables = environment.real(os.environ) | {"TF_CLI_CONFIG_FILE": os.devnull} | storage.environment
-        terraform = Terraform(engine, directory, variables, directory / "logs")
-        terraform.init()
-        return terraform
-
-    return make
+    return lambda name, command="": builtin_root(tmp_path / name, engine, storage, command)
 
 
 def hold(storage, who="ci@runner-7"):
     """Somebody else's lock, with the content that Terraform gives it."""
     content = {"ID": UUID, "Operation": "OperationTypeApply", "Info": "", "Who": who, "Version": "1.12.0"}
     content |= {"Created": "2026-11-30T09:15:02.123456789Z", "Path": f"gs://state/{LOCK}"}
-    return storage.buckets.insert("state", LOCK, json.dumps(content).encode())
+    return storage.buckets.insert(BUCKET, LOCK, json.dumps(content).encode())
 
 
 def failure(terraform, action):
@@ -81,7 +69,7 @@ def planning(terraform):
 
 
 def locks(storage):
-    return [item for item in storage.buckets.list("state")[0] if item.name == LOCK]
+    return [item for item in storage.buckets.list(BUCKET)[0] if item.name == LOCK]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +138,7 @@ def test_a_held_lock_names_its_holder_and_the_command_that_releases_it(root, sto
     else:  # what gcloud does with NAME#GENERATION
         url, _, generation = command[-1].partition("#")
         assert (command[:3], url) == (["gcloud", "storage", "rm"], f"gs://state/{LOCK}")
-        storage.buckets.delete("state", LOCK, {"generation": generation})
+        storage.buckets.delete(BUCKET, LOCK, {"generation": generation})
     assert locks(storage) == []
     assert terraform.plan(terraform.directory / "plan")
 
@@ -172,14 +160,10 @@ def test_the_uuid_inside_the_lock_object_does_not_release_it(root, storage, engi
 
 
 @pytest.mark.terraform
-def test_of_two_applies_at_once_one_is_refused(root, storage):
+def test_of_two_applies_at_once_one_is_refused(root, storage, tmp_path):
     """The first one waits inside its apply until the second one was refused."""
-    first, second = root("one"), root("two")
-    done = first.directory / "done"
-    wait = f"until [ -e {done} ]; do sleep 0.05; done"
-    content = json.loads((first.directory / "main.tf.json").read_text())
-    content["resource"]["terraform_data"]["a"]["provisioner"] = [{"local-exec": {"command": wait}}]
-    (first.directory / "main.tf.json").write_text(json.dumps(content))
+    done = tmp_path / "done"
+    first, second = root("one", f"until [ -e {done} ]; do sleep 0.05; done"), root("two")
     for terraform in (first, second):
         terraform.plan(terraform.directory / "plan")
     applying = threading.Thread(target=first.apply, args=(first.directory / "plan",))
@@ -197,6 +181,7 @@ def test_of_two_applies_at_once_one_is_refused(root, storage):
     assert locks(storage) == []
 
 
+@one_engine
 @pytest.mark.terraform
 def test_a_lock_whose_answer_was_lost_is_our_own(root, storage):
     """Cloud Storage took the lock, the answer never arrived: the run locks itself out."""
@@ -218,6 +203,7 @@ def test_a_lock_that_stays_after_an_apply(root, storage):
     assert terraform.state_list() == ["terraform_data.a"]
 
 
+@one_engine
 @pytest.mark.terraform
 def test_a_lock_that_nobody_can_read(root, storage):
     terraform = root("dev")
@@ -229,6 +215,7 @@ def test_a_lock_that_nobody_can_read(root, storage):
     assert "storage.objects.get" in error.hint
 
 
+@one_engine
 @pytest.mark.terraform
 def test_a_lock_that_is_released_while_it_is_read(root, storage):
     terraform = root("dev")
@@ -238,6 +225,7 @@ def test_a_lock_that_is_released_while_it_is_read(root, storage):
     assert error.hint == "Run the same command again."
 
 
+@one_engine
 @pytest.mark.terraform
 def test_init_of_an_empty_bucket_meets_a_lock(root, storage):
     """The first ``init`` writes an empty state, so it takes the lock; its message has another form."""
@@ -249,12 +237,8 @@ def test_init_of_an_empty_bucket_meets_a_lock(root, storage):
 
 @pytest.mark.terraform
 def test_a_local_state_is_locked_only_as_long_as_a_process_lives(tmp_path, engine):
-    (tmp_path / "logs").mkdir()
     wait = f"touch {tmp_path}/runs; until [ -e {tmp_path}/done ]; do sleep 0.05; done"
-    resource = {"a": {"provisioner": [{"local-exec": {"command": wait}}]}}
-    (tmp_path / "main.tf.json").write_text(json.dumps({"resource": {"terraform_data": resource}}))
-    terraform = Terraform(engine, tmp_path, environment.real(os.environ), tmp_path / "logs")
-    terraform.init()
+    terraform = builtin_root(tmp_path / "dev", engine, command=wait)
     terraform.plan(tmp_path / "plan")
     applying = threading.Thread(target=terraform.apply, args=(tmp_path / "plan",))
     applying.start()

@@ -83,7 +83,9 @@ class Terraform:
             upgrade: take the newest providers that the constraints allow.
         """
         migration = ["-migrate-state", "-force-copy"] if migrate_state else []
-        self._stream("init", "-no-color", *migration, *(["-upgrade"] if upgrade else []))
+        # Terraform does not migrate a state with -json.
+        newest = ["-upgrade"] if upgrade else []
+        self._stream("init", "-no-color", *migration, *newest, json=not migrate_state)
 
     def validate(self) -> list[Diagnostic]:
         """Check the configuration against the provider's schema; the warnings are returned."""

@@ -222,6 +222,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or each answer waits 40 ms for the client's acknowledgement
     storage: CloudStorage
 
     def log_message(self, format: str, *arguments: Any) -> None:

@@ -33,5 +33,7 @@ sys.stdout.write(HANDSHAKE.format(port=listening.getsockname()[1]))
 sys.stdout.flush()
 engine, _ = listening.accept()
 standin = socket.create_connection((host, int(port)))
+for connection in (engine, standin):
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each small message waits 40 ms
 threading.Thread(target=pump, args=(standin, engine)).start()
 pump(engine, standin)

@@ -1,0 +1,157 @@
+"""Real runs without the real cloud: providers out of a mirror, state in a bucket, nothing attached."""
+
+import json
+import os
+from contextlib import contextmanager
+
+import pytest
+
+from groundplan.engines.terraform import dependency_lock, plugin_cache, state
+from groundplan.engines.terraform.engine import find_engines
+from groundplan.engines.terraform.runner import Terraform
+from groundplan.engines.terraform.session import StacksFailed, session
+from groundplan.engines.terraform.workspace import opened
+from groundplan.modules.graph import GcsState, Graph, LocalState, Stack, text
+from tests.support.cloud_storage import CloudStorage
+from tests.support.mirror import Mirror
+
+pytestmark = pytest.mark.terraform
+ENGINES = find_engines()
+TYPES = {
+    "google_compute_network",
+    "google_compute_subnetwork",
+    "google_service_account",
+    "google_project_iam_member",
+    "google_storage_bucket",
+}
+
+
+def stack(name, where=None, *, location="us-central1"):
+    """A few resources with references between them, one of google-beta, and a data source."""
+    graph = Graph(project=f"llm-{name}", region="us-central1", labels={"env": name})
+    network = graph.add("google_compute_network", "main", name="main", auto_create_subnetworks=False)
+    graph.add(
+        "google_compute_subnetwork",
+        "nodes",
+        name="nodes",
+        network=network["id"],
+        ip_cidr_range="10.0.0.0/20",
+        region="us-central1",
+    )
+    account = graph.add("google_service_account", "nodes", account_id="gke-nodes")
+    graph.add(
+        "google_project_iam_member",
+        "nodes",
+        provider="google-beta",
+        project=f"llm-{name}",
+        role="roles/container.defaultNodeServiceAccount",
+        member=text("serviceAccount:", account["email"]),
+    )
+    graph.add("google_storage_bucket", "data", name=f"llm-{name}-data", location=location)
+    graph.output("number", graph.data("google_project", "this", project_id=f"llm-{name}")["number"])
+    return Stack(name, graph, where or GcsState("state", name), {"google": "~> 8.6"})
+
+
+@pytest.fixture
+def storage():
+    with CloudStorage("state") as storage:
+        yield storage
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return dependency_lock.beside(tmp_path / "llm.yaml")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, storage, kept):
+    """Open a session on real stacks, in one of several work directories."""
+    init = Terraform.init
+
+    def installing(terraform, **options):
+        work = terraform.directory.parent
+        with plugin_cache.exclusive(work), dependency_lock.lent(kept, terraform.directory):
+            init(terraform, **options)
+
+    monkeypatch.setattr(Terraform, "init", installing)
+    monkeypatch.setattr("groundplan.engines.terraform.session.LOCK_TIMEOUT_SECONDS", 0)
+
+    @contextmanager
+    def start(*stacks, engine=ENGINES[0], machine="mine"):
+        names = [s.name for s in stacks]
+        with opened(tmp_path / machine, offline=False, stacks=names) as work:
+            cache = plugin_cache.environment(os.environ, plugin_cache.directory(work.path))
+            with pytest.MonkeyPatch.context() as environment:
+                for name, value in (mirror.environment | storage.environment | cache).items():
+                    environment.setenv(name, value)
+                with session(work, engine) as running:
+                    yield running
+
+    with Mirror(tmp_path, types=TYPES) as mirror:
+        yield start
+
+
+def stored(storage, name):
+    return json.loads(storage.buckets.get("state", f"{name}/default.tfstate").content)
+
+
+def addresses(content):
+    return {f"{r['type']}.{r['name']}" for r in content["resources"] if r["mode"] == "managed"}
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: f"{engine.name}-{engine.kind}")
+def test_the_life_of_two_environments(run, storage, kept, engine, tmp_path):
+    dev, prod = stack("dev"), stack("prod")
+    with run(dev, prod, engine=engine) as mine:
+        plans = mine.plan([dev, prod])
+        assert [plan.changes for plan in plans] == [True, True]
+        assert all(plan.state and not plan.state.offline for plan in plans)
+        assert mine.apply(plans).done == ("dev", "prod")
+        assert addresses(stored(storage, "dev")) == {r.address for r in dev.graph if r.mode == "managed"}
+
+    with run(dev, prod, engine=engine, machine="a colleague's") as theirs:
+        again = theirs.plan([dev, prod])
+        assert [plan.changes for plan in again] == [False, False], "all that counts is in the bucket"
+        assert again[0].state.serial == stored(storage, "dev")["serial"]
+        gone = theirs.plan([dev], destroy=True)
+        assert theirs.apply(gone).error is None
+    assert addresses(stored(storage, "dev")) == set()
+    assert addresses(stored(storage, "prod"))
+
+    assert {"default.tfstate"} == {o.name.rpartition("/")[2] for o in storage.buckets.list("state")[0]}
+    assert kept.read_text().count('\nprovider "') == 2, "google and google-beta, for both stacks"
+    files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]
+    token = storage.environment["GOOGLE_OAUTH_ACCESS_TOKEN"].encode()
+    assert not [path for path in files if token in path.read_bytes()], "no token among the work files"
+
+
+def test_a_plan_is_stale_once_somebody_else_has_applied(run, storage):
+    dev = stack("dev")
+    with run(dev) as mine, run(dev, machine="a colleague's") as theirs:
+        plans = mine.plan([dev])
+        assert theirs.apply(theirs.plan([dev])).error is None
+        before = storage.buckets.get("state", "dev/default.tfstate")
+        applied = mine.apply(plans)
+        assert applied.failed == "dev"
+        assert "stale" in applied.error.message
+    assert storage.buckets.get("state", "dev/default.tfstate") is before
+
+
+def test_offline_state_in_the_bucket_is_refused(run, storage, tmp_path):
+    state.begin_offline(tmp_path / "offline.tfstate")
+    content = (tmp_path / "offline.tfstate").read_bytes()
+    storage.buckets.insert("state", "dev/default.tfstate", content)
+    dev = stack("dev")
+    with run(dev) as mine, pytest.raises(StacksFailed, match="objects of the offline stand-in"):
+        mine.plan([dev])
+
+
+def test_a_local_state_moves_into_its_bucket(run, storage):
+    """The way of the foundation: its bucket does not exist before its first apply."""
+    before, after = stack("dev", LocalState()), stack("dev")
+    with run(before) as mine:
+        assert mine.apply(mine.plan([before])).error is None
+        assert storage.buckets.list("state")[0] == []
+        mine.prepare([after], migrate_state=True)
+        assert len(addresses(stored(storage, "dev"))) == 5
+        assert not mine.plan([after])[0].changes
