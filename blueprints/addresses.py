@@ -21,12 +21,17 @@ class Size:
 
 
 # Preferred sizes are GKE's defaults: 4,096 nodes, 262,144 pod addresses (1,024 nodes of 110 pods), 4,096
-# services. Smallest: GKE's documented minimum for pods, room for a few nodes and services.
+# services. Smallest: GKE's documented minimum for pods, room for a few nodes and services. Shares: seven
+# clusters fit into a small space.
 SIZES: Mapping[str, Size] = {
-    "nodes": Size(preferred=20, share=5, smallest=27),
-    "pods": Size(preferred=14, share=2, smallest=21),
-    "services": Size(preferred=20, share=5, smallest=26),
+    "nodes": Size(preferred=20, share=6, smallest=27),
+    "pods": Size(preferred=14, share=3, smallest=21),
+    "services": Size(preferred=20, share=6, smallest=26),
 }
+
+#: Each subnet of GPU networks holds the nodes of one machine type in a cluster: 1,020 or, where the address
+#: space is small, at least 28.
+GPU_SUBNET = Size(preferred=22, share=8, smallest=27)
 
 #: Small ranges are placed first, so that they share the gap before the first large one.
 _ORDER = ("nodes", "services", "pods")
@@ -91,6 +96,29 @@ def free_ranges(
         else:
             return found
     return None
+
+
+def free_gpu_range(space: IPv4Network, subnets: int, taken: Taken) -> IPv4Network | None:
+    """The first free range that can be cut into so many equal subnets; None if there is none.
+
+    Args:
+        space: where to look.
+        subnets: how many subnets of GPU networks it is cut into; ``cut`` does it.
+        taken: what is taken; not changed.
+    """
+    slots = (subnets - 1).bit_length()
+    start = min(GPU_SUBNET.smallest, max(GPU_SUBNET.preferred, space.prefixlen + GPU_SUBNET.share))
+    for prefix in range(start, GPU_SUBNET.smallest + 1):
+        found = taken.first_free(space, prefix - slots)
+        if found is not None:
+            return found
+    return None
+
+
+def cut(network: IPv4Network, subnets: int) -> list[IPv4Network]:
+    """The first so many of the equal subnets that ``network`` is cut into."""
+    pieces = network.subnets(prefixlen_diff=(subnets - 1).bit_length())
+    return [piece for piece, _ in zip(pieces, range(subnets), strict=False)]
 
 
 def _prefixes(space: int) -> Iterator[dict[str, int]]:

@@ -29,8 +29,8 @@ class Written:
             at_key: the key is wanted even where the value fits on a line.
         """
         key, node, steps = self._find(path)
-        if key is None and steps < len(path) and isinstance(node, Map) and node.entries:
-            key = next(iter(node.entries.values())).key
+        if node is self.root and self.root.entries:
+            key = next(iter(self.root.entries.values())).key
         anchor: Node | Scalar = node
         several_lines = node.position.line != node.position.end_line
         if key is not None and (at_key or steps < len(path) or several_lines or node.start == node.end):

@@ -52,6 +52,7 @@ _MISTAKES = (
         "an escape after \\ that YAML does not know",
         "Use single quotes, or write \\\\.",
     ),
+    ("node content", "a value is missing here", ""),
     ("maximum nesting depth", "this is nested too deep", ""),
     ("cannot start any token", "a value cannot begin with this character", "Put the value into quotes."),
 )

@@ -6,8 +6,10 @@ Maps merge by key at every depth. Scalars, lists and values that are one decisio
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
 from groundplan.blueprints.shapes import Shape
-from groundplan.blueprints.tree import Entry, Map, Node, is_blank, is_null
+from groundplan.blueprints.tree import Entry, Map, Node, Path, is_blank, is_null
 
 
 def merged(under: Node | None, over: Node, shape: Shape) -> Node:
@@ -37,17 +39,19 @@ def merged(under: Node | None, over: Node, shape: Shape) -> Node:
     return result
 
 
-def idle_nulls(under: Node | None, over: Node, shape: Shape) -> list[tuple[Entry, Shape, list[str]]]:
-    """The nulls of an environment that remove nothing: entry, shape around it, the keys of the defaults."""
+def idle_nulls(
+    under: Node | None, over: Node, shape: Shape, path: Path = ()
+) -> Iterator[tuple[Path, Entry, Collection[str]]]:
+    """The nulls of an environment that remove nothing: path, entry, the keys that the defaults set there."""
     if not isinstance(over, Map):
-        return []
+        return
     below = under.entries if isinstance(under, Map) and not shape.whole else {}
-    found = []
     for name, entry in over.entries.items():
         lower = below.get(name)
-        if is_null(entry.value):
-            if lower is None or is_null(lower.value):
-                found.append((entry, shape, list(below)))
-        else:
-            found += idle_nulls(lower.value if lower else None, entry.value, shape.step(name))
-    return found
+        if shape.kind == "model" and name not in shape.keys:
+            continue
+        if not is_null(entry.value):
+            step = shape.step(name)
+            yield from idle_nulls(lower.value if lower else None, entry.value, step, (*path, name))
+        elif lower is None or is_null(lower.value):
+            yield (*path, name), entry, below

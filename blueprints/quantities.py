@@ -29,10 +29,11 @@ SECONDS = {"w": 604800, "d": 86400, "h": 3600, "m": 60, "s": 1}
 GIB = {"PiB": 1024**2, "TiB": 1024, "GiB": 1}
 MIB_PER_SECOND = {"GiB/s": 1024, "MiB/s": 1}
 
-_DURATION = re.compile(r"([0-9]{1,9})([smhdw])")
-_SIZE = re.compile(r"([0-9]{1,9})(MiB|GiB|TiB|PiB)")
+_DURATION = re.compile(r"([0-9]{1,12})([smhdw])")
+_SIZE = re.compile(r"([0-9]{1,12})(MiB|GiB|TiB|PiB)")
 _THROUGHPUT = re.compile(r"([0-9]{1,9})(MiB/s|GiB/s)")
 _CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+_NETWORK = re.compile(r"[0-9.]+/[0-9]{1,2}")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 END_OF_SUPPORT = "end-of-support"
@@ -197,13 +198,14 @@ def _end(value: Any) -> Any:
 def _network(value: Any) -> Any:
     if isinstance(value, str):
         try:
-            return ipaddress.IPv4Network(value)
-        except ValueError as error:
-            try:
-                whole = ipaddress.IPv4Network(value, strict=False)
-            except ValueError:
-                raise ValueError("an address range is IPv4 with a prefix length: 10.64.0.0/20") from error
-            raise ValueError(f"it has host bits set; the range that holds it is {whole}") from error
+            interface = ipaddress.IPv4Interface(value) if _NETWORK.fullmatch(value) else None
+        except ValueError:
+            interface = None
+        if interface is None:
+            raise ValueError("an address range is IPv4 with a prefix length: 10.64.0.0/20")
+        if interface.ip != interface.network.network_address:
+            raise ValueError(f"it has host bits set; the range that holds it is {interface.network}")
+        return interface.network
     return value
 
 

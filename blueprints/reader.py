@@ -15,6 +15,7 @@ from groundplan.blueprints import naming
 from groundplan.blueprints.diagnostics import Diagnostic, Position, Severity, in_order
 from groundplan.blueprints.document import Document, Written
 from groundplan.blueprints.files import read_source
+from groundplan.blueprints.findings import Findings
 from groundplan.blueprints.loader import parse
 from groundplan.blueprints.merge import idle_nulls, merged
 from groundplan.blueprints.model import (
@@ -31,7 +32,7 @@ from groundplan.blueprints.rules.base import BlueprintView, EnvironmentView, Pro
 from groundplan.blueprints.shapes import Shape, of_model
 from groundplan.blueprints.structure import fits, misfits, plain
 from groundplan.blueprints.translation import Refusal, refusals
-from groundplan.blueprints.tree import Entry, Map, Node, Path, Scalar, Source, dotted, is_blank, is_null
+from groundplan.blueprints.tree import Entry, Map, Node, Path, Scalar, Source, is_null
 from groundplan.blueprints.words import did_you_mean, listed, quoted
 from groundplan.errors import BlueprintError
 
@@ -76,28 +77,33 @@ def judge(source: Source) -> tuple[Document | None, list[Diagnostic]]:
     Raises:
         BlueprintError: it is not YAML.
     """
-    root, diagnostics = parse(source)
-    reading = _Reading(source, root, diagnostics)
-    return reading.document(), reading.diagnostics
+    root, syntax = parse(source)
+    reading = _Reading(source, root)
+    document = reading.document()
+    return document, [*syntax, *reading.findings.diagnostics(len(reading.written.environments))]
 
 
 class _Reading:
     """One run over one file."""
 
-    def __init__(self, source: Source, root: Node, diagnostics: list[Diagnostic]) -> None:
+    def __init__(self, source: Source, root: Node) -> None:
         self.source = source
-        self.diagnostics = diagnostics
+        self.findings = Findings(source)
         self.file = root
         self.root = root if isinstance(root, Map) else Map(source, root.start, root.end)
         self.written = Written(source, self.root, {})
-        self.said: set[tuple[Position, str, str]] = set()
+        self.misspelt: set[Path] = set()  #: keys that are there, but misspelt: not missing
         self.left_out: set[Path] = set()  #: paths whose values were wrong: rules on them would mislead
         self.gone: set[Path] = set()  #: those of them that are whole items, so that what holds them lacks one
 
     def document(self) -> Document | None:
         """All steps in turn."""
         for misfit in misfits(self.file, FILE):
-            self.add("error", misfit.code, misfit.message, misfit.path, misfit.node.position, misfit.hint)
+            self.findings.add(
+                "error", misfit.code, misfit.message, misfit.path, misfit.node.position, misfit.hint
+            )
+            if misfit.meant:
+                self.misspelt.add((*misfit.path[:-1], misfit.meant))
         if self.file is not self.root:
             return None
         defaults = self.root.entries.get("defaults")
@@ -122,8 +128,7 @@ class _Reading:
         """The environments as they are written."""
         entry = self.root.entries.get("environments")
         if entry is None or not isinstance(entry.value, Map) or not entry.value.entries:
-            wrong = entry is not None and not isinstance(entry.value, Map) and not is_blank(entry.value)
-            if not wrong:
+            if entry is None or fits(entry.value, FILE.step("environments")) or is_null(entry.value):
                 hint = "List them: `environments: {ml-dev: {}}`."
                 self.report(
                     "error", "BP002", "there are no environments", ("environments",), hint, at_key=True
@@ -133,7 +138,8 @@ class _Reading:
             if not naming.is_name(name):
                 hint = "A name has lower-case letters, digits and hyphens, and begins with a letter."
                 message = f"{quoted(name)} cannot be the name of an environment"
-                self.add("error", "BP003", message, ("environments", name), one.key.position, hint)
+                self.findings.add("error", "BP003", message, ("environments", name), one.key.position, hint)
+                self.left_out.add(("environments", name, "project"))
         return {
             name: one
             for name, one in entry.value.entries.items()
@@ -160,12 +166,12 @@ class _Reading:
                 "warning", "BP005", message, ("environments", name), "Leave the value blank.", at_key=True
             )
             over = Scalar(self.source, entry.key.end, entry.key.end, "")
-        for idle, around, known in idle_nulls(under, over, SPEC):
-            if around.kind != "model" or idle.key.text in around.keys:
-                message = f"null removes nothing: the defaults do not set {quoted(idle.key.text)}"
-                hint = did_you_mean(idle.key.text, known) or "Remove the line."
-                path = f"environments.{name}"
-                self.add("warning", "BP005", message, (), idle.key.position, hint, shown=path)
+        for path, idle, known in idle_nulls(under, over, SPEC):
+            message = f"null removes nothing: the defaults do not set {quoted(idle.key.text)}"
+            hint = did_you_mean(idle.key.text, known) or "Remove the line."
+            self.findings.add(
+                "warning", "BP005", message, ("environments", name, *path), idle.key.position, hint
+            )
         result = merged(under, over, SPEC)
         return result if isinstance(result, Map) else Map(self.source, over.start, over.end)
 
@@ -173,11 +179,9 @@ class _Reading:
         """The top of the file; wrong values replaced by stand-ins."""
         tree = Map(self.source, self.root.start, self.root.end)
         tree.entries = {
-            name: entry
-            for name, entry in self.root.entries.items()
-            if name not in ("defaults", "environments") and not is_null(entry.value)
+            name: one for name, one in self.root.entries.items() if name not in ("defaults", "environments")
         }
-        head = self._validated(BlueprintHead, tree, HEAD, ())
+        head = self._validated(BlueprintHead, merged(None, tree, HEAD), HEAD, ())
         return head if head is not None else BlueprintHead.model_validate(STAND_INS)
 
     def _environment(self, head: BlueprintHead, name: str) -> Environment:
@@ -209,19 +213,20 @@ class _Reading:
         }
         return Environment.model_construct(spec.model_fields_set, **{**dict(spec), **complete})
 
-    def _validated(self, model: type[M], tree: Map, shape: Shape, path: Path) -> M | None:
+    def _validated(self, model: type[M], tree: Node, shape: Shape, path: Path) -> M | None:
         """The model of a tree. What is wrong is reported and left out, and the rest is tried again."""
         left_out: list[Path] = []
         data = plain(tree, shape, left_out)
-        dropped = set(left_out)
+        dropped = set(left_out) | self._misspelt_in(path)
         result: M | None = None
         for _ in range(MOST_ROUNDS):
             try:
                 result = model.model_validate(data)
                 break
             except ValidationError as error:
+                before = set(dropped)
                 for refusal in list(refusals(error, data, shape)):
-                    if not any(refusal.path[: len(one)] == one for one in dropped):
+                    if not any(refusal.path[: len(one)] == one for one in before):
                         self.refuse(refusal, path)
                     dropped |= _leave_out(data, refusal, shape)
             if not path:
@@ -229,6 +234,11 @@ class _Reading:
         self.left_out |= {(*path, *one) for one in dropped}
         self.gone |= {(*path, *one) for one in dropped if shape.walk(one).kind == "model"}
         return result
+
+    def _misspelt_in(self, prefix: Path) -> set[Path]:
+        """The keys that are misspelt below a path, in an environment also those of the defaults."""
+        prefixes = [prefix, ("defaults",)] if prefix else [prefix]
+        return {path[len(one) :] for one in prefixes for path in self.misspelt if path[: len(one)] == one}
 
     def _judge(self, blueprint: Blueprint) -> None:
         """Run the rules."""
@@ -247,13 +257,19 @@ class _Reading:
     def _take(self, rule: Rule, problems: Iterable[Problem], prefix: Path) -> None:
         for problem in problems:
             path = (*prefix, *problem.path)
-            if self._misled(path, rule):
-                continue
-            position, shown = self.written.locate(path, problem.at_key)
-            related = tuple(
-                (label, self.written.locate((*prefix, *other))[0]) for label, other in problem.related
-            )
-            self.add(rule.severity, rule.code, problem.message, path, position, problem.hint, related, shown)
+            if not self._misled(path, rule):
+                related = tuple(
+                    (label, self.written.locate((*prefix, *other))[0]) for label, other in problem.related
+                )
+                self.report(
+                    rule.severity,
+                    rule.code,
+                    problem.message,
+                    path,
+                    problem.hint,
+                    related,
+                    at_key=problem.at_key,
+                )
 
     def _misled(self, path: Path, rule: Rule) -> bool:
         """Whether a problem may only be there because something wrong was left out."""
@@ -265,33 +281,27 @@ class _Reading:
     def refuse(self, refusal: Refusal, prefix: Path) -> None:
         """Report what a model refused."""
         path = (*prefix, *refusal.path)
-        self.report("error", refusal.code, refusal.message, path, refusal.hint, at_key=refusal.at_key)
+        if refusal.missing:
+            position, around = self.written.locate(path[:-1], at_key=True)
+            shown = f"{around}.{path[-1]}" if around else str(path[-1])
+        else:
+            position, shown = self.written.locate(path, refusal.at_key)
+        self.findings.add("error", refusal.code, refusal.message, path, position, refusal.hint, shown=shown)
 
     def report(
-        self, severity: Severity, code: str, message: str, path: Path, hint: str = "", *, at_key: bool = False
-    ) -> None:
-        """Report a problem with what stands at a path."""
-        position, shown = self.written.locate(path, at_key)
-        self.add(severity, code, message, path, position, hint, shown=shown)
-
-    def add(
         self,
         severity: Severity,
         code: str,
         message: str,
         path: Path,
-        position: Position,
         hint: str = "",
         related: tuple[tuple[str, Position], ...] = (),
-        shown: str | None = None,
+        *,
+        at_key: bool = False,
     ) -> None:
-        """Add a diagnostic, unless it says what another one said of the same place."""
-        if (position, code, message) in self.said:
-            return
-        self.said.add((position, code, message))
-        shown = dotted(path) if shown is None else shown
-        lines = self.source.lines
-        self.diagnostics.append(Diagnostic(severity, code, message, shown, position, hint, related, lines))
+        """Report a problem with what stands at a path, with its place in the file."""
+        position, shown = self.written.locate(path, at_key)
+        self.findings.add(severity, code, message, path, position, hint, related, shown)
 
 
 def _leave_out(data: Any, refusal: Refusal, shape: Shape) -> set[Path]:

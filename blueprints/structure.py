@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundplan.blueprints.shapes import Shape, called, places
-from groundplan.blueprints.tree import Items, Map, Node, Path, Scalar, is_blank
+from groundplan.blueprints.tree import Items, Map, Node, Path, Scalar, is_blank, named
 from groundplan.blueprints.words import closest, did_you_mean, listed, quoted
 
 _KINDS = {"model": "a map", "map": "a map", "list": "a list", "value": "one value"}
@@ -28,6 +28,7 @@ class Misfit:
     node: Node
     message: str
     hint: str
+    meant: str = ""  #: the known key that an unknown one was probably meant to be
 
 
 def misfits(node: Node, shape: Shape, path: Path = (), place: Path = ()) -> Iterator[Misfit]:
@@ -49,7 +50,8 @@ def misfits(node: Node, shape: Shape, path: Path = (), place: Path = ()) -> Iter
             if shape.kind == "model" and name not in shape.keys:
                 where = called(shape, place)
                 message = f"unknown key {quoted(name)} {'in' if place else 'at'} {where}"
-                yield Misfit("BP001", (*path, name), entry.key, message, _advice(name, shape.keys))
+                meant = closest(name, shape.keys) or ""
+                yield Misfit("BP001", (*path, name), entry.key, message, _advice(name, shape.keys), meant)
             elif isinstance(entry.value, Scalar) and entry.value.is_null:
                 continue
             elif is_blank(entry.value) and (shape.step(name).whole):
@@ -69,6 +71,13 @@ def fits(node: Node, shape: Shape) -> bool:
     return shape.kind in wanted[type(node)]
 
 
+def _usable(node: Node, shape: Shape) -> bool:
+    """Whether data can be made of a node; of a single decision only if all of its keys are known."""
+    if isinstance(node, Map) and shape.whole and shape.model and not node.entries.keys() <= shape.keys.keys():
+        return False
+    return fits(node, shape) and not (is_blank(node) and shape.whole)
+
+
 def plain(node: Node, shape: Shape, left_out: list[Path], path: Path = ()) -> Any:
     """A merged tree as plain data: maps, lists, and the source text of scalars.
 
@@ -86,7 +95,7 @@ def plain(node: Node, shape: Shape, left_out: list[Path], path: Path = ()) -> An
             below, inner = shape.step(name), (*path, name)
             if shape.kind == "model" and name not in shape.keys:
                 continue
-            if fits(entry.value, below) and not (is_blank(entry.value) and below.whole):
+            if _usable(entry.value, below):
                 data[name] = plain(entry.value, below, left_out, inner)
             else:
                 left_out.append(inner)
@@ -117,11 +126,11 @@ def core_value(scalar: Scalar) -> Any:
 
 
 def _wrong_kind(node: Node, shape: Shape, path: Path) -> Misfit:
-    subject = quoted(str(path[-1])) if path and isinstance(path[-1], str) else "this"
+    subject = named(path)
     kind = _KINDS.get(shape.kind, "a value")
     if isinstance(node, Scalar):
         given = "null" if node.is_null else "a blank" if node.is_blank else quoted(node.text)
-        hint = f"Write `{path[-1]}: [{node.text}]`." if shape.kind == "list" and subject != "this" else ""
+        hint = f"Write `{path[-1]}: [{node.text}]`." if shape.kind == "list" and path else ""
     else:
         given = "a list" if isinstance(node, Items) else "a map"
         hint = ""
@@ -138,9 +147,9 @@ def _advice(name: str, known: Mapping[str, Any]) -> str:
         return f"Did you mean `{near}`?"
     if elsewhere:
         return f"`{name}` belongs to {listed(elsewhere[:4])}."
-    if suggestion := did_you_mean(name, known):
-        return suggestion
     far = closest(name, places(), 0.8)
     if far:
         return f"Did you mean `{far}`, which belongs to {listed(places()[far][:4])}?"
+    if suggestion := did_you_mean(name, known):
+        return suggestion
     return f"The keys are {listed(list(known), 'and')}." if len(known) <= 12 else ""

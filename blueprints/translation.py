@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from groundplan.blueprints.shapes import Shape
-from groundplan.blueprints.tree import Path, dotted
+from groundplan.blueprints.tree import Path, named
 from groundplan.blueprints.words import did_you_mean, listed, quoted, sentence
 
 _RULE_CODE = re.compile(r"[A-Z]{2}[0-9]{3}")
@@ -48,7 +48,7 @@ def refusals(error: ValidationError, data: Any, shape: Shape) -> Iterator[Refusa
 
 
 def _refusal(error: dict[str, Any], data: Any, shape: Shape) -> Refusal:
-    path, at_key = _path(error["loc"], data)
+    path, written, at_key = _path(error["loc"], data)
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
         key = str(error["loc"][-1])
@@ -59,31 +59,28 @@ def _refusal(error: dict[str, Any], data: Any, shape: Shape) -> Refusal:
         )
     if _RULE_CODE.fullmatch(kind):
         return Refusal(kind, path, error["msg"], str(context.get("hint", "")))
-    value = path[-1] if at_key and path else error.get("input")
+    value = path[-1] if at_key and path else written
     shown = quoted(str(value)) if isinstance(value, str | int | float) else "this"
-    subject = f"{quoted(str(value))} cannot be a key" if at_key else f"{_subject(path)} cannot be {shown}"
+    subject = f"{quoted(str(value))} cannot be a key" if at_key else f"{named(path)} cannot be {shown}"
     explain = _HINTS.get(kind)
     hint = explain(context, value) if explain else ""
     return Refusal("BP003", path, subject, hint, at_key)
 
 
-def _path(steps: tuple[Any, ...], data: Any) -> tuple[Path, bool]:
-    """The path in ``data`` that pydantic's location means, without the steps that are only pydantic's own."""
+def _path(steps: tuple[Any, ...], data: Any) -> tuple[Path, Any, bool]:
+    """The path in ``data`` that pydantic's location means, what stands there, and whether its key is meant.
+
+    Steps that are only pydantic's own are left out.
+    """
     path: list[str | int] = []
     for step in steps:
         if step == "[key]":
-            return tuple(path), True
+            return tuple(path), data, True
         is_item = isinstance(data, list) and isinstance(step, int) and step < len(data)
         if is_item or (isinstance(data, dict) and step in data):
             data = data[step]
             path.append(step)
-    return tuple(path), False
-
-
-def _subject(path: Path) -> str:
-    """The name of a value: its key, or its place in the list that a key holds."""
-    last = next((index for index in range(len(path) - 1, -1, -1) if isinstance(path[index], str)), 0)
-    return f"`{dotted(path[last:])}`" if path else "this"
+    return tuple(path), data, False
 
 
 def _one_of(context: Mapping[str, Any], value: Any) -> str:

@@ -143,6 +143,12 @@ def dotted(path: Path) -> str:
     return text
 
 
+def named(path: Path) -> str:
+    """What messages call a value: its key, with its number where it is in a list."""
+    last = next((index for index in range(len(path) - 1, -1, -1) if isinstance(path[index], str)), 0)
+    return f"`{dotted(path[last:])}`" if path else "this"
+
+
 def undotted(text: str) -> Path:
     """The path that ``dotted`` wrote as ``text``."""
     path: list[str | int] = []

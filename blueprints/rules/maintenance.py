@@ -19,6 +19,8 @@ LEAST_AVAILABLE = datetime.timedelta(hours=48)
 PERIOD = datetime.timedelta(days=32)
 SHORTEST_SPAN = datetime.timedelta(hours=4)  #: shorter stretches do not count
 
+MINUTE = datetime.timedelta(minutes=1)
+
 MOST_EXCLUSIONS = 20
 #: What GKE's pages said for years; newer texts allow 90. Checked 2026-11-30.
 LONGEST_WITHOUT_UPGRADES = datetime.timedelta(days=30)
@@ -120,13 +122,20 @@ def backwards(view: EnvironmentView) -> Iterator[Problem]:
 def available_time(window: MaintenanceWindow) -> datetime.timedelta:
     """The least time that a window leaves in any stretch of ``PERIOD``.
 
-    Windows that touch are one span; spans shorter than ``SHORTEST_SPAN`` do not count.
+    Windows that touch are one span. Spans shorter than ``SHORTEST_SPAN`` do not count, nor does what a
+    stretch cuts off to less than that.
     """
-    spans = [span for span in _spans(window) if span[1] - span[0] >= SHORTEST_SPAN]
-    starts = [end for _, end in spans if end + PERIOD <= spans[-1][1]]
+    spans = _spans(window)
+    latest = spans[-1][1] - PERIOD
+    starts = [one for span in spans for one in _worst_starts(span) if spans[0][0] <= one <= latest]
     if not starts:
-        return PERIOD if spans else datetime.timedelta()
+        return PERIOD
     return min(_inside(spans, start) for start in starts)
+
+
+def _worst_starts(span: Span) -> tuple[datetime.datetime, datetime.datetime]:
+    """Where a stretch begins or ends so that it just loses what it has of a span."""
+    return span[1] - SHORTEST_SPAN + MINUTE, span[0] + SHORTEST_SPAN - MINUTE - PERIOD
 
 
 def _spans(window: MaintenanceWindow) -> list[Span]:
@@ -149,7 +158,7 @@ def _spans(window: MaintenanceWindow) -> list[Span]:
 def _inside(spans: Sequence[Span], start: datetime.datetime) -> datetime.timedelta:
     end = start + PERIOD
     inside = (min(last, end) - max(first, start) for first, last in spans)
-    return sum((one for one in inside if one > datetime.timedelta()), datetime.timedelta())
+    return sum((one for one in inside if one >= SHORTEST_SPAN), datetime.timedelta())
 
 
 def _known(timezone: str) -> bool:

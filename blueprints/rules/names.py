@@ -72,9 +72,9 @@ def project_ids(view: EnvironmentView) -> Iterator[Problem]:
     if view.environment.project.existing:
         return
     mistake = _project_mistake(project)
-    if mistake:
+    if mistake and not _PLACEHOLDER.search(project):
         hint = f"{mistake} Set `project: {{id: …}}`, `name` or the pattern `names.project`."
-        yield Problem(("project", "id"), f"`{project}` cannot be the id of a project", hint, at_key=False)
+        yield Problem(("project", "id"), f"`{project}` cannot be the id of a project", hint)
 
 
 @environment_rule("NM004", "bucket names are what Cloud Storage accepts", source=BUCKETS)
@@ -82,7 +82,7 @@ def bucket_names(view: EnvironmentView) -> Iterator[Problem]:
     """A name that Cloud Storage refuses fails at apply."""
     for key, bucket in view.environment.storage.buckets.items():
         name = view.environment.bucket_names[key]
-        if bucket.existing:
+        if bucket.existing or _PLACEHOLDER.search(name):
             continue
         if NOT_IN_BUCKET_NAME.search(name):
             mistake = "A bucket's name neither begins with goog nor has google or a likeness of it in it."

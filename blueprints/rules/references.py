@@ -50,10 +50,9 @@ def runs_on(view: EnvironmentView) -> Iterator[Problem]:
     for name, workload in view.environment.workloads.items():
         for index, target in enumerate(workload.runs_on):
             if target not in targets:
-                kinds = "node pool or compute class"
                 yield Problem(
                     ("workloads", name, "runs_on", index),
-                    f"there is no {kinds} `{target}` in `{view.environment.name}`",
+                    f"there is no node pool or compute class `{target}`",
                     did_you_mean(target, targets) or _there_are([one for one in targets if "/" not in one]),
                 )
 
@@ -78,9 +77,10 @@ def ambiguous(view: EnvironmentView) -> Iterator[Problem]:
 @environment_rule("RF004", "what is mounted may be read", source=HERE)
 def mounted_only(view: EnvironmentView) -> Iterator[Problem]:
     """A mount gives no rights: without `reads` or `writes` the first access of the pod is denied."""
+    buckets = [f"buckets/{name}" for name in view.names("storage", "buckets") or ()]
     for name, workload in view.environment.workloads.items():
         for reference in workload.mounts:
-            if reference not in (*workload.reads, *workload.writes):
+            if reference in buckets and reference not in (*workload.reads, *workload.writes):
                 yield Problem(
                     ("workloads", name, "mounts", reference),
                     f"`{name}` mounts {reference}, but neither reads nor writes it",
@@ -169,7 +169,7 @@ def _unresolved(
     known = view.names(*KINDS.get(kind, (kind,)))
     if known is not None and name not in known:
         there = [f"{kind}/{one}" for one in known]
-        message = f"there is no `{reference}` in `{view.environment.name}`"
+        message = f"there is no `{reference}`"
         yield Problem(path, message, did_you_mean(reference, there) or _there_are(there), at_key=at_key)
 
 
