@@ -31,6 +31,13 @@ class Done:
 @environments()
 @click.option("--all", "every", is_flag=True, help="The foundation and all environments.")
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
+@click.option(
+    "--plan",
+    "bundles",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Apply the bundles in DIR (`plan --out DIR`) as they are, or say why they do not fit any more.",
+)
 @run_options
 @blueprint_option
 @output_options
@@ -38,6 +45,7 @@ def apply(
     names: tuple[str, ...],
     every: bool,
     auto_approve: bool,
+    bundles: Path | None,
     offline: bool,
     engine_binary: Path | None,
     work_dir: Path | None,
@@ -47,16 +55,34 @@ def apply(
     """Plan, show, ask, and apply: the foundation first, then environments in the order of their tiers.
 
     The first failure stops it. What is protected is neither destroyed nor replaced; write `protect: false`
-    and apply first.
+    and apply first. With --plan nothing is asked: the plan was looked at before.
 
     \b
     Example:
       groundplan apply ml-dev --offline
       groundplan apply --all --offline --auto-approve
     """
-    if not offline:
+    if not (offline or bundles):
         runs.require_names(names, every, "a real apply")
     project = Project.load(blueprint, output, offline=offline, work_dir=work_dir)
+    if bundles:
+        from groundplan.cli.bundles import apply_bundles
+
+        run, done = apply_bundles(project, bundles, names, output, engine_binary)
+    else:
+        run, done = apply_anew(project, names, output, engine_binary, auto_approve=auto_approve)
+    report(run, done, "Applied")
+
+
+def apply_anew(
+    project: Project,
+    names: Sequence[str],
+    output: Output,
+    engine_binary: Path | None,
+    *,
+    auto_approve: bool,
+) -> tuple[Run, list[Done]]:
+    """Plan, show, ask and apply; the run, which is over, and what was done."""
     chosen = project.select(names)
     stacks = project.stacks(chosen)
     done: list[Done] = []
@@ -69,7 +95,7 @@ def apply(
             done += apply_stage(run, shown, auto_approve=auto_approve)
             if FOUNDATION in stage:
                 learn(run)
-    report(run, done, "Applied")
+    return run, done
 
 
 def stages(names: Sequence[str]) -> list[list[str]]:

@@ -48,7 +48,7 @@ class Run:
         """Plan stacks in parallel, with progress, and put the plans into words."""
         with self.progress.shown():
             raws = self.session.plan(stacks, destroy=destroy)
-        return [self._read(stack, raw) for stack, raw in zip(stacks, raws, strict=True)]
+        return [self.read(stack, raw) for stack, raw in zip(stacks, raws, strict=True)]
 
     def show(self, shown: Sequence[Shown], *, resources: bool = False) -> None:
         """Print the summaries, with Terraform's own addresses where asked for."""
@@ -62,17 +62,19 @@ class Run:
                 lines += ["", *(f"  {line}" for line in resource_lines(one.plan))]
             self.output.result("\n".join(lines) + "\n")
 
-    def _read(self, stack: Stack, raw: StackPlan) -> Shown:
+    def read(self, stack: Stack, raw: StackPlan) -> Shown:
+        """Put a stack's plan into words."""
         from groundplan.plans.model import read_plan
         from groundplan.plans.summary import summarize
 
         plan = read_plan(raw.json)
         summary = summarize(
-            plan, self._header(stack.name), origins=origins(stack), describe=self._descriptions(stack)
+            plan, self.header(stack.name), origins=origins(stack), describe=self._descriptions(stack)
         )
         return Shown(stack, raw, plan, summary)
 
-    def _header(self, name: str) -> Header:
+    def header(self, name: str) -> Header:
+        """What is asked of a stack, and of whom."""
         from groundplan.facts.schema import index
         from groundplan.plans.summary import Header
 
