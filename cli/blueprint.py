@@ -102,7 +102,8 @@ def lock(check: bool, blueprint: str | None, output: Output) -> int:
 
     \b
     Example:
-      groundplan lock && git add groundplan.lock.yaml
+      groundplan lock
+      groundplan lock --check
     """
     project = Project.load(blueprint, output)
     complete = project.allocated == project.committed

@@ -45,7 +45,7 @@ def init(
 
     \b
     Example:
-      groundplan init my-platform --env ml-dev
+      groundplan init my-platform --env ml-dev --env ml-prod
       cd my-platform && groundplan plan ml-dev --offline
     """
     name = name or directory.resolve().name

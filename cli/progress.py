@@ -91,7 +91,7 @@ class Progress:
         )
         if kind in ("apply_start", "apply_progress", "refresh_start"):
             line.doing = f"{VERBS.get(action, 'reading')} {address}"
-        elif kind == "apply_complete":
+        elif kind == "apply_complete" and action != "read":
             line.done += 1
         elif kind == "apply_errored":
             line.doing = f"failed: {address}"
