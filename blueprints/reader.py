@@ -6,6 +6,7 @@ Each step goes on with what was right in the step before, so that one run report
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from groundplan.blueprints.diagnostics import Diagnostic, Position, Severity, in
 from groundplan.blueprints.document import Document, Written
 from groundplan.blueprints.files import read_source
 from groundplan.blueprints.findings import Findings
-from groundplan.blueprints.loader import parse
+from groundplan.blueprints.loader import MOST_NODES, parse
 from groundplan.blueprints.merge import idle_nulls, merged
 from groundplan.blueprints.model import (
     TIERS,
@@ -32,7 +33,7 @@ from groundplan.blueprints.rules.base import BlueprintView, EnvironmentView, Pro
 from groundplan.blueprints.shapes import Shape, of_model
 from groundplan.blueprints.structure import fits, misfits, plain
 from groundplan.blueprints.translation import Refusal, refusals
-from groundplan.blueprints.tree import Entry, Map, Node, Path, Scalar, Source, is_null
+from groundplan.blueprints.tree import Entry, Map, Node, Path, Scalar, Source, is_null, scalars
 from groundplan.blueprints.words import did_you_mean, listed, quoted
 from groundplan.errors import BlueprintError
 
@@ -42,6 +43,9 @@ HEAD = of_model(BlueprintHead)
 
 #: What stands in for a required value at the top that is missing or wrong, so that the rest can be judged.
 STAND_INS = {"apiVersion": "groundplan/v1", "name": "unnamed"}
+
+#: Nobody reads more; each costs a search for what was meant.
+MOST_MISFITS = 1000
 
 #: Each round leaves out what was wrong; a value that is missing then takes away one level more.
 MOST_ROUNDS = 20
@@ -98,7 +102,7 @@ class _Reading:
 
     def document(self) -> Document | None:
         """All steps in turn."""
-        for misfit in misfits(self.file, FILE):
+        for misfit in islice(misfits(self.file, FILE), MOST_MISFITS):
             self.findings.add(
                 "error", misfit.code, misfit.message, misfit.path, misfit.node.position, misfit.hint
             )
@@ -109,6 +113,10 @@ class _Reading:
         defaults = self.root.entries.get("defaults")
         specs = self._environments()
         if defaults is not None and isinstance(defaults.value, Map):
+            if len(specs) * sum(1 for _ in scalars(defaults.value)) > MOST_NODES:
+                message = f"{len(specs)} environments with these defaults are more than can be held"
+                self.report("error", "SY005", message, ("defaults",), "Split the platform.", at_key=True)
+                return None
             self._judge_defaults(defaults.value)
         self.written = Written(
             self.source,

@@ -443,3 +443,14 @@ def test_broken_blueprints_give_messages_only(data):
             case _:
                 del lines[at]
     survives("\n".join(lines))
+
+
+def test_a_file_that_grows_with_its_environments_is_refused_before_it_does():
+    labels = ", ".join(f"k{n}: v" for n in range(2000))
+    environments = ", ".join(f"e{n}: {{tier: staging}}" for n in range(500))
+    diagnostic = only(f"defaults: {{labels: {{{labels}}}}}\nenvironments: {{{environments}}}\n")
+    assert (diagnostic.code, diagnostic.path) == ("SY005", "defaults")
+
+
+def test_nobody_gets_more_mistakes_than_can_be_read():
+    assert len(found("environments: {ml-dev: }\n" + "".join(f"k{n}: 1\n" for n in range(3000)))) == 1000
