@@ -74,7 +74,6 @@ def run(tmp_path, monkeypatch, storage, kept):
             init(terraform, **options)
 
     monkeypatch.setattr(Terraform, "init", installing)
-    monkeypatch.setattr("groundplan.engines.terraform.session.LOCK_TIMEOUT_SECONDS", 0)
 
     @contextmanager
     def start(*stacks, engine=ENGINES[0], machine="mine"):

@@ -104,6 +104,12 @@ def test_other_errors_are_not_about_a_lock(text):
     assert explain(text) is None
 
 
+def test_what_is_not_known_is_left_out():
+    info = INFO.replace("2026-11-30 09:15:02.123456789", "0001-01-01 00:00:00").replace("1.15.5", "")
+    assert explain(info).holder == "ci@runner-7 (apply)"
+    assert explain(CONFLICT).holder == "somebody"
+
+
 def test_an_id_that_is_not_a_generation_is_never_advised(tmp_path):
     lock = explain(INFO.replace("1796058009228580", UUID))
     assert lock.generation == ""

@@ -23,7 +23,7 @@ from groundplan.errors import EngineError
 #: The lines of "Lock Info", as they are or drawn into a box.
 FIELD = re.compile(r"^[\s│|]*(ID|Path|Operation|Who|Version|Created):[ \t]*(.*?)\s*$", re.MULTILINE)
 LOCK_OBJECT = re.compile(r"gs://[^\s\"]+\.tflock")
-TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+TIME = re.compile(r"(?!0001)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")  # year 1: Go's word for no time
 
 RELEASED = ("object doesn't exist", "-9223372036854775808")  # the lock went away before it could be read
 
