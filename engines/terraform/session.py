@@ -31,7 +31,8 @@ Step = Literal["init", "validate", "plan", "show", "apply"]
 #: Called with a stack's name and an event; from several threads, but never from two at a time.
 OnEvent = Callable[[str, Event], None]
 
-LOCK_TIMEOUT_SECONDS = 60  # for real state that a colleague or CI works on just now
+#: For state that a colleague or CI works on just now, or an engine that outlived its groundplan.
+LOCK_TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Session:
     environment: Mapping[str, str]
     on_event: OnEvent
     interrupt: Interrupt
+    lock_timeout_seconds: int = LOCK_TIMEOUT_SECONDS
     _telling: threading.Lock = field(default_factory=threading.Lock)
     _initializing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -112,7 +114,7 @@ class Session:
                     destroy=destroy,
                     refresh_only=refresh_only,
                     targets=targets,
-                    lock_timeout_seconds=self._lock_timeout,
+                    lock_timeout_seconds=self.lock_timeout_seconds,
                 )
             with self._phase(stack.name, "show"):
                 content = terraform.show_plan(path)
@@ -155,7 +157,7 @@ class Session:
             try:
                 terraform, _ = self._terraform(plan.name)
                 with self._phase(plan.name, "apply"):
-                    terraform.apply(plan.path, lock_timeout_seconds=self._lock_timeout)
+                    terraform.apply(plan.path, lock_timeout_seconds=self.lock_timeout_seconds)
             except GroundplanError as error:
                 return Applied(tuple(names[:index]), names[index], error, tuple(names[index + 1 :]))
         return Applied(tuple(names))
@@ -163,10 +165,6 @@ class Session:
     def terraform(self, stack: str) -> Terraform:
         """The command line in a stack's root, for everything that is not planned and applied."""
         return self._terraform(stack)[0]
-
-    @property
-    def _lock_timeout(self) -> int:
-        return 0 if self.workspace.offline else LOCK_TIMEOUT_SECONDS
 
     def _terraform(self, name: str) -> tuple[Terraform, list[Diagnostic]]:
         """The runner of a stack, and the list that its warnings go to."""

@@ -5,14 +5,17 @@
     [{"type": "google_container_node_pool", "action": "create", "error": "Error 403: quota exceeded",
       "after": 1, "times": 1, "delay_seconds": 2}]
 
-``type`` and ``action`` (``plan``, ``read``, ``create``, ``update``, ``delete``) default to all, ``id``
-is a part of the object's id. ``after`` matching calls pass first, then ``times`` calls (default: all)
-wait ``delay_seconds`` and fail with ``error``; without ``error`` they are only slow.
+``type`` and ``action`` (``plan``, ``read``, ``create``, ``update``, ``delete``, ``finish``) default to all,
+``id`` is a part of the object's id. ``after`` matching calls pass first, then ``times`` calls (default: all)
+wait ``delay_seconds`` and fail with ``error``; without ``error`` they are only slow. ``crash`` kills the
+server instead. ``finish`` is the moment after the cloud did what was asked and before the provider says so:
+an error there leaves a half-made object, as a stock-out does with a node pool.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 
@@ -31,10 +34,12 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
     after: int = 0
     times: int | None = None
     delay_seconds: float = 0
+    crash: bool = False
 
     def matches(self, type_name: str, action: str, id_: str) -> bool:
-        """Does it concern this call?"""
-        return self.type in ("*", type_name) and self.action in ("*", action) and self.id in id_
+        """Does it concern this call? ``finish`` comes with another action and has to be asked for."""
+        actions = (action,) if action == "finish" else ("*", action)
+        return self.type in ("*", type_name) and self.action in actions and self.id in id_
 
 
 class Faults:
@@ -63,6 +68,8 @@ class Faults:
         if fault is None:
             return
         time.sleep(fault.delay_seconds)
+        if fault.crash:
+            os.kill(os.getpid(), signal.SIGKILL)
         if fault.error:
             raise Refused(f"Error: {action} of {type_name}: googleapi: {fault.error}", "A made-up failure.")
 

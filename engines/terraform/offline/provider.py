@@ -128,7 +128,7 @@ class Provider:
         kind = self._kind(request.type_name)
         current = decode(request.current_state.msgpack)
         self._faults.strike(kind.type, "read", current["id"])
-        found = self._cloud.get(kind.type, _key(request.private, current))
+        found = self._cloud.get(kind.type, _key(kind, request.private, current))
         state = _state_of(kind, found, current.get(_TIMEOUTS)) if found else None
         return pb.ReadResponse(new_state=_value(state), private=request.private)
 
@@ -164,7 +164,20 @@ class Provider:
             state, private = self._create(kind, planned, settings)
         else:
             state = self._update(kind, prior, planned, settings, private)
-        return pb.ApplyResponse(new_state=_value(state), private=private, legacy_type_system=True)
+        return pb.ApplyResponse(
+            new_state=_value(state),
+            private=private,
+            diagnostics=self._late_failure(kind, state),
+            legacy_type_system=True,
+        )
+
+    def _late_failure(self, kind: ResourceType, state: State) -> list[Any]:
+        """A made-up failure after the cloud did its part. Terraform then marks a new object as tainted."""
+        try:
+            self._faults.strike(kind.type, "finish", state["id"])
+        except Refused as refusal:
+            return [error(refusal.summary, refusal.detail)]
+        return []
 
     def _create(self, kind: ResourceType, planned: State, settings: State) -> tuple[State, bytes]:
         adopts = semantics.adopts(kind)
@@ -187,7 +200,7 @@ class Provider:
         self, kind: ResourceType, prior: State, planned: State, settings: State, private: bytes
     ) -> State:
         state = Maker(kind, planned, settings, prior["id"]).complete()
-        item = CloudObject(kind.type, prior["id"], _key(private, prior), _stored(state))
+        item = CloudObject(kind.type, prior["id"], _key(kind, private, prior), _stored(state))
         self._faults.strike(kind.type, "update", item.id)
         if kind.iam:
             semantics.check_identities(self._cloud, item)
@@ -195,10 +208,11 @@ class Provider:
         return state
 
     def _delete(self, kind: ResourceType, prior: State, private: bytes) -> None:
-        item = CloudObject(kind.type, prior["id"], _key(private, prior), _stored(prior))
+        item = CloudObject(kind.type, prior["id"], _key(kind, private, prior), _stored(prior))
         self._faults.strike(kind.type, "delete", item.id)
         semantics.refuse_delete(self._cloud, item, prior)
         semantics.delete(self._cloud, item, prior)
+        self._faults.strike(kind.type, "finish", item.id)
 
     # -- import
 
@@ -281,15 +295,19 @@ def _stored(state: State) -> State:
     return {name: value for name, value in state.items() if name != _TIMEOUTS}
 
 
-def _key(private: bytes, state: Mapping[str, Any]) -> str:
+def _key(kind: ResourceType, private: bytes, state: State) -> str:
     """The name that an object is stored under, which Terraform keeps beside its state.
+
+    Of a tainted object Terraform keeps nothing, not even the little that the real provider leaves.
 
     Raises:
         Refused: the state was written by the real provider. Its ids mean nothing here, and a plan
             would say that everything was deleted.
     """
+    if not private:
+        return semantics.storage_key(kind, state["id"], _stored(state))
     try:
-        return str(json.loads(private or b"{}")["offline"])
+        return str(json.loads(private)["offline"])
     except (KeyError, ValueError, TypeError):
         raise Refused(
             f"The state of {state['id']} was not written offline",

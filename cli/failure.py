@@ -1,0 +1,272 @@
+"""The report of an apply that did not come to its end: what failed, what was said, what exists, what next."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from groundplan.cli import runs
+from groundplan.cli.project import FOUNDATION
+from groundplan.engines.terraform import recovery
+from groundplan.engines.terraform.backups import mend
+from groundplan.engines.terraform.known_errors import Known, explain
+from groundplan.engines.terraform.recovery import Standing
+from groundplan.engines.terraform.runner import RunError
+from groundplan.errors import EngineError, GroundplanError, Interrupted
+from groundplan.plans.differences import differences
+from groundplan.plans.model import Action, Change
+from groundplan.plans.places import place, title
+from groundplan.plans.words import counted, noun
+
+if TYPE_CHECKING:
+    from groundplan.cli.runs import Run, Shown
+    from groundplan.engines.terraform.events import Diagnostic
+
+SHOWN_FAILURES = 5
+SHOWN_LINES = 30  # of what keeps differing
+LONGEST_QUOTE = 300  # characters of what Google said
+
+_FAILED = {
+    Action.CREATE: "was not created",
+    Action.UPDATE: "was not changed",
+    Action.DELETE: "was not deleted",
+    Action.REPLACE: "was not replaced",
+    Action.READ: "could not be read",
+}
+#: Options that a repeated command does not need.
+_NOT_REPEATED = {"names", "plan", "as_json", "quiet", "verbose", "adopt", "file"}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One error of an apply: what it is about, in the blueprint's words, and what was said."""
+
+    change: Change | None
+    what: str
+    said: str
+    known: Known | None
+
+
+def report(
+    run: Run, one: Shown, error: GroundplanError, *, backup: Path | None, applied: Sequence[str]
+) -> GroundplanError:
+    """The error that is shown for a failed or interrupted apply of one stack.
+
+    Args:
+        run: the run.
+        one: the plan that was applied.
+        error: what stopped it.
+        backup: the state before, if there was one.
+        applied: the stacks that this command applied before.
+    """
+    root = run.session.workspace.root(one.stack.name)
+    mended = mend(run.session.workspace, one.stack)
+    now = recovery.standing(
+        one.plan,
+        recovery.events_of(root.logs / "apply.jsonl"),
+        recovery.state_after(run.session, one.stack),
+    )
+    failures = _failures(run, one, error)
+    log = root.logs / "apply.log"
+    lines = [
+        *(_quotes(failures) if failures else error.detail.splitlines()),
+        *([f"The full text: {log}"] if log.exists() else []),
+        "",
+        *_standing(now, one),
+        *([str(mended)] if mended else []),
+        *([f"The state before this apply: {backup}"] if backup else []),
+        *([f"Applied before: {', '.join(applied)}"] if applied else []),
+    ]
+    kind = Interrupted if isinstance(error, Interrupted) else EngineError
+    return kind(_message(one, failures, error), hint=_hint(one, failures, error), detail="\n".join(lines))
+
+
+def differs(run: Run, one: Shown, again: str) -> EngineError:
+    """The error for an apply after which a plan still wants to change something.
+
+    Args:
+        run: the run.
+        one: the plan after the apply.
+        again: the command that shows it anew.
+    """
+    origins = runs.origins(one.stack)
+    lines = []
+    for change in one.plan.actual:
+        lines.append(f"{_where(run, one, change)}{_thing(change, origins)} ({change.address})")
+        lines += [f"  {difference}" for difference in differences(change)]
+    rest = len(lines) - SHOWN_LINES
+    what = counted(len(one.plan.actual), "resource") if one.plan.actual else "an output"
+    return EngineError(
+        f"{one.stack.name}: applied, but a new plan is not empty: {what} would change again",
+        hint="Somebody changed it at the same time, or Google keeps another value than the written one: then "
+        f"write that into the blueprint. Look again: {again}\n--no-verify skips this check.",
+        detail="\n".join(lines[:SHOWN_LINES] + ([f"… and {rest} more lines"] if rest > 0 else [])),
+    )
+
+
+def command(*extra: str, names: Sequence[str] = (), verb: str = "", keep: bool = True) -> str:
+    """The present command as one types it again.
+
+    Args:
+        extra: words to add.
+        names: these environments instead of those that were named.
+        verb: another command; it gets the options that all commands share.
+        keep: repeat the command's own options.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return shlex.join(["groundplan", verb or "apply", *names, *extra])
+    values = context.params
+    blueprint = values.get("file") or context.find_root().params.get("blueprint")
+    shared = ("offline", "work_dir", "engine_binary")
+    words = ["groundplan", *(["-f", blueprint] if blueprint else []), verb or str(context.info_name)]
+    words += names or values.get("names", ())
+    for parameter in context.command.params:
+        name, value = str(parameter.name), values.get(str(parameter.name))
+        if name in _NOT_REPEATED or not value or (verb and name not in shared) or (names and name == "every"):
+            continue
+        words += [parameter.opts[0]] if value is True else [parameter.opts[0], str(value)]
+    return shlex.join([*words, *extra])
+
+
+# -- what failed
+
+
+def _failures(run: Run, one: Shown, error: GroundplanError) -> list[Failure]:
+    if not isinstance(error, RunError):
+        return []
+    return [_failure(run, one, diagnostic) for diagnostic in error.diagnostics]
+
+
+def _failure(run: Run, one: Shown, diagnostic: Diagnostic) -> Failure:
+    change = one.plan.by_address.get(diagnostic.address)
+    known = explain(f"{diagnostic.summary} {diagnostic.detail}")
+    said = _short(diagnostic)
+    if change is None:
+        return Failure(None, f"apply of {one.stack.name} failed", said, known)
+    thing = _thing(change, runs.origins(one.stack))
+    what = f"{_where(run, one, change)}{thing} {_FAILED.get(change.action, 'failed')}"
+    return Failure(change, what, said, known)
+
+
+def _where(run: Run, one: Shown, change: Change) -> str:
+    """``FILE:LINE:COLUMN: `` of the key that asked for it; empty if no key did."""
+    origin = runs.origins(one.stack).get(change.address)
+    if origin is None:
+        return ""
+    environment = None if one.stack.name == FOUNDATION else one.stack.name
+    return f"{run.project.document.position_of(environment, origin)}: "
+
+
+def _thing(change: Change, origins: dict[str, tuple[str, ...]]) -> str:
+    """``node pool l4 (clusters/main)``; with its own noun where the thing is more than this resource."""
+    where = place(change, origins)
+    of = f" ({where.group})" if where.group not in where.label else ""
+    if noun(change.type) == where.noun and where.noun != "API":
+        return f"{where.label}{of}"
+    return f"{noun(change.type)} {title(change)} ({where.group}: {where.label})"
+
+
+def _short(diagnostic: Diagnostic) -> str:
+    """The heart of a message: without the words that Terraform and the provider put around it."""
+    text = diagnostic.summary.partition("\nDetails:")[0]
+    speaker = "Google" if re.search(r"googleapi|Error \d{3}\b|Google Compute Engine", text) else "Terraform"
+    text = " ".join(re.sub(r"^(?:Error: )*(?:.*?googleapi: )?", "", text, flags=re.DOTALL).split())
+    cut = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
+    return f"{speaker}: {cut}"
+
+
+def _quotes(failures: Sequence[Failure]) -> Iterable[str]:
+    """What was said about each failure, and what it means; of several also what it was about."""
+    alone = len(failures) == 1
+    for failure in failures[:SHOWN_FAILURES]:
+        if not alone:
+            yield failure.what
+        indent = "" if alone else "  "
+        yield f"{indent}{failure.said}"
+        if failure.known:
+            yield f"{indent}{failure.known.meaning}"
+    if len(failures) > SHOWN_FAILURES:
+        yield f"… and {len(failures) - SHOWN_FAILURES} more"
+
+
+def _message(one: Shown, failures: Sequence[Failure], error: GroundplanError) -> str:
+    name = one.stack.name
+    if isinstance(error, Interrupted):
+        return f"{name}: {error.message}"
+    if not failures:
+        return f"{name}: {error.message}"
+    more = f", and {counted(len(failures) - 1, 'more error')}" if len(failures) > 1 else ""
+    return f"{failures[0].what}{more}" + ("" if failures[0].change is None else f" in {name}")
+
+
+# -- what exists now
+
+
+def _standing(now: Standing, one: Shown) -> Iterable[str]:
+    """How far it came, by things of the blueprint."""
+    actions = {change.action for change in one.plan.actual}
+    if actions <= {Action.CREATE}:
+        have, lack, done = "Exists now", "Does not exist", "created"
+    elif actions <= {Action.DELETE}:
+        have, lack, done = "Deleted", "Still exists", "deleted"
+    else:
+        have, lack, done = "Done", "Not done", "done"
+    if not now.from_state:
+        yield "The state could not be read; this is what Terraform said:"
+    yield f"{len(now.done)} of {counted(now.total, 'change')} {done}"
+    sections = (
+        (have, now.done),
+        (lack, now.open),
+        ("Half made; the next apply replaces it", now.half_made),
+        ("May exist without being in the state; the next apply says so", now.uncertain),
+    )
+    for head, changes in sections:
+        if changes:
+            yield f"{head}:"
+            yield from (f"  {line}" for line in _things(changes, one))
+
+
+def _things(changes: Iterable[Change], one: Shown) -> Iterable[str]:
+    """``clusters/main: cluster, node pool l4 (1 of 2)``: a line for each group of the plan's summary."""
+    origins = runs.origins(one.stack)
+    wholes: dict[tuple[str, str], int] = {}
+    for change in one.plan.actual:
+        where = place(change, origins)
+        wholes[where.group, where.label] = wholes.get((where.group, where.label), 0) + 1
+    parts: dict[tuple[str, str], int] = {}
+    for change in changes:
+        where = place(change, origins)
+        parts[where.group, where.label] = parts.get((where.group, where.label), 0) + 1
+    groups: dict[str, list[str]] = {}
+    for (group, label), number in parts.items():
+        whole = wholes[group, label]
+        share = f" ({number} of {whole})" if number < whole else f" ({whole})" if label == "APIs" else ""
+        groups.setdefault(group, []).append(f"{label}{share}")
+    return [f"{group}: {', '.join(labels)}" for group, labels in sorted(groups.items())]
+
+
+# -- how to go on
+
+
+def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError) -> str:
+    """What to do about each kind of error, and the command that goes on."""
+    lines = list(dict.fromkeys(failure.known.action for failure in failures if failure.known))
+    if not failures and not isinstance(error, Interrupted):
+        lines += [error.hint] if error.hint else []
+    existing = [
+        failure.change.address
+        for failure in failures
+        if failure.change and failure.known and failure.known.remedy == "adopt"
+    ]
+    if existing:
+        graph = one.stack.graph
+        options = [f"--adopt={address}={recovery.object_id(graph[address], graph)}" for address in existing]
+        return "\n".join([*lines, f"Take over: {command(*options, names=[one.stack.name])}"])
+    return "\n".join([*lines, f"Go on: {command()}"])
