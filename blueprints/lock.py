@@ -1,8 +1,8 @@
 """The lock file: what must not change later, and what is only known after something was made.
 
 ``<blueprint>.lock.yaml`` stands beside the blueprint and is committed. It holds the address ranges of
-clusters and what the foundation learned: project numbers, folder ids, access policies. Its text depends on
-its content only, so that a diff shows what changed.
+clusters and of their GPU networks, and what the foundation learned: project numbers, folder ids, access
+policies. Its text depends on its content only, so that a diff shows what changed.
 
 Ranges are allocated once: the first free ones in the environment's address space, clusters in the order of
 the file. What the lock holds stays, so a cluster that is added anywhere changes no other. Ranges are kept
@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from groundplan.blueprints.addresses import KINDS, Taken, free_ranges
+from groundplan.blueprints.addresses import KINDS, Taken, free_gpu_range, free_ranges
 from groundplan.blueprints.diagnostics import Diagnostic, Position, in_order
 from groundplan.blueprints.files import read_source
+from groundplan.blueprints.gpu_networks import gpu_networks
 from groundplan.blueprints.loader import parse
 from groundplan.blueprints.model import Blueprint, Cluster, Environment, Model, Name, Number
 from groundplan.blueprints.quantities import Matching, Network
@@ -59,6 +60,18 @@ class EnvironmentLock(Model):
     folder: Number | None = Field(None, description="Number of its folder.")
     access_policy: AccessPolicy | None = Field(None, description="Its access policy.")
     ranges: dict[Name, ClusterRanges] = Field({}, description="Address ranges by cluster.")
+    gpu_networks: dict[Name, dict[Name, Network]] = Field(
+        {}, description="Address ranges of GPU networks, by cluster and machine type."
+    )
+
+    def owned(self, name: str) -> Iterator[tuple[str, IPv4Network]]:
+        """All ranges of the environment of this name, each with whose it is."""
+        for key, ranges in self.ranges.items():
+            for kind, network in ranges.by_kind().items():
+                yield f"{name}/{key} ({kind})", network
+        for key, networks in self.gpu_networks.items():
+            for machines, network in networks.items():
+                yield f"{name}/{key} (GPU networks of {machines})", network
 
 
 class Lock(Model):
@@ -164,12 +177,17 @@ def lock_text(lock: Lock) -> str:
         for cluster, ranges in sorted(kept.ranges.items()):
             pairs = ", ".join(f"{kind}: {network}" for kind, network in ranges.by_kind().items())
             written.append(f"      {cluster}: {{{pairs}}}")
+        if kept.gpu_networks:
+            written.append("    gpu_networks:")
+        for cluster, networks in sorted(kept.gpu_networks.items()):
+            pairs = ", ".join(f"{machines}: {network}" for machines, network in sorted(networks.items()))
+            written.append(f"      {cluster}: {{{pairs}}}")
         lines += [f"  {name}:" if written else f"  {name}: {{}}", *written]
     return "\n".join(lines) + "\n"
 
 
 def allocate(blueprint: Blueprint, lock: Lock) -> Lock:
-    """A lock in which every cluster has ranges.
+    """A lock in which every cluster has ranges, and its GPU networks have theirs.
 
     Ranges of clusters that are gone stay reserved until ``prune``. Fixed ``ranges`` of the blueprint are
     taken over. A cluster with ``renamed_from`` keeps the ranges of its old name.
@@ -181,9 +199,8 @@ def allocate(blueprint: Blueprint, lock: Lock) -> Lock:
     environments |= {name: _renamed(one, lock) for name, one in blueprint.environments.items()}
     taken = Taken()
     for name, kept in environments.items():
-        for key, ranges in kept.ranges.items():
-            for kind, network in ranges.by_kind().items():
-                taken.add(network, f"{name}/{key} ({kind})")
+        for owner, network in kept.owned(name):
+            taken.add(network, owner)
     missing = [
         (environment, key, _fixed(cluster))
         for name, environment in blueprint.environments.items()
@@ -208,17 +225,61 @@ def allocate(blueprint: Blueprint, lock: Lock) -> Lock:
         kept = environments[name]
         update = {"ranges": {**kept.ranges, key: ClusterRanges(**found)}}
         environments[name] = kept.model_copy(update=update)
+    for name, environment in blueprint.environments.items():
+        environments[name] = _with_gpu_networks(environment, environments[name], taken)
     return Lock(environments=environments)
 
 
+def _with_gpu_networks(environment: Environment, kept: EnvironmentLock, taken: Taken) -> EnvironmentLock:
+    """What is kept of an environment, with ranges for the GPU networks that have none; takes them.
+
+    Raises:
+        InputError: the address space is full.
+    """
+    result = {key: dict(networks) for key, networks in kept.gpu_networks.items()}
+    for key, wanted in _gpu_networks(environment).items():
+        held = result.setdefault(key, {})
+        for machines, subnets in wanted.items():
+            if machines in held:
+                continue
+            space = environment.network.address_space
+            found = free_gpu_range(space, subnets, taken)
+            if found is None:
+                raise InputError(
+                    f"the address space {space} of {environment.name} has no room for the GPU networks of "
+                    f"{machines} in the cluster {key}",
+                    hint="Widen `network.address_space`, or let GKE make them: `networking: dranet`.",
+                )
+            held[machines] = found
+            taken.add(found, f"{environment.name}/{key} (GPU networks of {machines})")
+    return kept.model_copy(update={"gpu_networks": {key: held for key, held in result.items() if held}})
+
+
+def _gpu_networks(environment: Environment) -> dict[str, dict[str, int]]:
+    """Cluster → machine type → number of subnets, of the GPU networks that an environment has."""
+    return {
+        key: {
+            one.key: one.subnets for one in gpu_networks(cluster, cluster.node_pools.values()).values()
+        }
+        for key, cluster in environment.clusters.items()
+        if not cluster.existing
+    }
+
+
 def prune(blueprint: Blueprint, lock: Lock) -> Lock:
-    """A lock without the ranges of clusters and environments that are not in the blueprint any more."""
+    """A lock without the ranges of what is not in the blueprint any more."""
     environments = {}
     for name, environment in blueprint.environments.items():
         if name in lock.environments:
             kept = _renamed(environment, lock)
             ranges = {key: one for key, one in kept.ranges.items() if key in environment.clusters}
-            environments[name] = kept.model_copy(update={"ranges": ranges})
+            wanted = _gpu_networks(environment)
+            networks = {
+                key: {machines: held[machines] for machines in held if machines in wanted.get(key, ())}
+                for key, held in kept.gpu_networks.items()
+            }
+            networks = {key: held for key, held in networks.items() if held}
+            environments[name] = kept.model_copy(update={"ranges": ranges, "gpu_networks": networks})
     return Lock(environments=environments)
 
 
@@ -249,12 +310,14 @@ def _fixed(cluster: Cluster) -> dict[str, IPv4Network]:
 def _renamed(environment: Environment, lock: Lock) -> EnvironmentLock:
     """What the lock keeps of an environment, under the present names of its clusters."""
     kept = lock.environment(environment.name)
-    ranges = dict(kept.ranges)
+    ranges, networks = dict(kept.ranges), dict(kept.gpu_networks)
     for key, cluster in environment.clusters.items():
         old = cluster.renamed_from
         if old and old in ranges and key not in ranges and old not in environment.clusters:
             ranges[key] = ranges.pop(old)
-    return kept.model_copy(update={"ranges": ranges})
+            if old in networks:
+                networks[key] = networks.pop(old)
+    return kept.model_copy(update={"ranges": ranges, "gpu_networks": networks})
 
 
 def merged(lock: Lock, overlay: Lock) -> Lock:
@@ -275,6 +338,7 @@ def _merged(kept: EnvironmentLock, over: EnvironmentLock) -> EnvironmentLock:
         folder=over.folder or kept.folder,
         access_policy=over.access_policy or kept.access_policy,
         ranges=dict(ranges),
+        gpu_networks={**over.gpu_networks, **kept.gpu_networks},
     )
 
 

@@ -88,9 +88,10 @@ def cluster_name(environment: Environment, key: str, cluster: Cluster) -> str:
     return cloud_name(environment, key, limit=CLUSTER_LIMIT, generation=cluster.generation)
 
 
-def pool_name(key: str, pool: NodePool) -> str:
-    """The name of a GKE node pool: its key or ``name``, with the generation."""
-    return shorten(suffixed(pool.name or key, pool.generation), CLUSTER_LIMIT)
+def pool_name(key: str, pool: NodePool, part: str = "") -> str:
+    """The name of a GKE node pool: its key or ``name``, its part if there are several, the generation."""
+    name = f"{pool.name or key}-{part}" if part else pool.name or key
+    return shorten(suffixed(name, pool.generation), CLUSTER_LIMIT)
 
 
 def terraform_name(*parts: str) -> str:

@@ -22,6 +22,7 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checked: str  #: YYYY-MM-DD
     sources: tuple[str, ...]
     node: dict[str, str]  #: node service account, on the project
+    image_streaming: dict[str, str]  #: node service account, on the project, beside those of ``node``
     bucket: dict[Literal["read", "write"], str]  #: workload, on one bucket
     state: dict[Literal["plan", "apply"], str]  #: automation, on the environment's own state
     plan: dict[str, str]  #: automation that plans, on the environment's project

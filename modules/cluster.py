@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from groundplan.blueprints.naming import cloud_key, cloud_name, cluster_name
+from groundplan.modules import gpu_networks
 from groundplan.modules.graph import Graph, Lifecycle, Resource
 from groundplan.modules.identity import BUCKET, NodeAccount, workload_pool
 from groundplan.modules.maintenance import maintenance_policy
 from groundplan.modules.names import stack_name, zone_names
 from groundplan.modules.network import PODS, SERVICES, Network, Subnet
-from groundplan.modules.node_config import base_node_config, has_gpu
+from groundplan.modules.node_config import base_node_config, has_gpu, is_metal
 from groundplan.modules.provisioned import node_pools
 from groundplan.modules.services import Services
 
@@ -92,6 +93,8 @@ def add_cluster(
             "stack_type": "IPV4",
         },
         datapath_provider="ADVANCED_DATAPATH",
+        # Nodes may have more networks than one only if the cluster was made so.
+        enable_multi_networking=True if gpu_networks.made(cluster) else None,
         enable_intranode_visibility=True,
         # Pods with addresses that belong to somebody else on the internet must keep them on the way out.
         default_snat_status={"disabled": True} if subnet.ranges.pods.is_global else None,
@@ -106,7 +109,9 @@ def add_cluster(
         maintenance_policy=maintenance_policy(cluster.maintenance),
         notification_config={"pubsub": _notifications(graph, env, key, cluster, services)},
         # Who may do what.
-        enable_shielded_nodes=True,
+        # Bare-metal nodes cannot join a cluster of Shielded nodes only (GKE's guide for A4X Max). The VMs of
+        # such a cluster keep their own secure boot.
+        enable_shielded_nodes=not any(is_metal(pool) for pool in node_pools(cluster).values()),
         workload_identity_config={"workload_pool": workload_pool(env)},
         binary_authorization={"evaluation_mode": "PROJECT_SINGLETON_POLICY_ENFORCE"},
         security_posture_config={"mode": "BASIC", "vulnerability_mode": "VULNERABILITY_DISABLED"},

@@ -22,6 +22,7 @@ from groundplan.blueprints.naming import account_id, cloud_key
 from groundplan.facts.roles import roles, short
 from groundplan.modules.graph import Graph, Reference, Resource, Text, text
 from groundplan.modules.names import stack_name
+from groundplan.modules.provisioned import node_pools
 from groundplan.modules.services import Services
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ def workload_pool(env: Environment) -> str:
 def add_node_account(
     graph: Graph, env: Environment, key: str, cluster: Cluster, services: Services
 ) -> NodeAccount:
-    """Add the service account of one cluster's nodes."""
+    """Add the service account of one cluster's nodes.
+
+    Nodes that stream container images call the API for it in the name of their project.
+    """
+    streaming = any(pool.preload for pool in node_pools(cluster).values())
     account = graph.add(
         "google_service_account",
         stack_name((key, cluster), "nodes"),
@@ -63,7 +68,7 @@ def add_node_account(
             member=account["member"],
             depends_on=services.needs("cloudresourcemanager"),
         )
-        for role in roles().node
+        for role in (*roles().node, *(roles().image_streaming if streaming else ()))
     ]
     return NodeAccount(account, tuple(grants))
 

@@ -2,7 +2,7 @@
 
 Server-side defaults that would come back as a replacement are written out: the driver of GPUs, the taint
 that keeps other pods off them, the Local SSDs that a machine type always has, and the reservation that is
-not consumed.
+not consumed. The taint of TPUs is not: GKE gives it to every TPU node itself (GKE docs, "About TPUs in GKE").
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from groundplan.blueprints.gke_pools import FROM_ZERO, GkePool
+from groundplan.blueprints.gpu_networks import networking
 from groundplan.facts.accelerators import machine
+from groundplan.modules.compute_classes import LABEL
 from groundplan.modules.identity import NodeAccount
 
 if TYPE_CHECKING:
@@ -23,6 +26,16 @@ GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE
 #: Keeps pods that cannot be interrupted off Spot nodes. GKE labels them so, but adds no taint of its own
 #: (GKE docs, "Spot VMs: use taints and tolerations").
 SPOT_TAINT = {"key": "cloud.google.com/gke-spot", "value": "true", "effect": "NO_SCHEDULE"}
+
+#: Lets GKE's own driver hand network interfaces to pods (GKE docs, "Allocate network resources by using GKE
+#: managed DRANET"). Bare-metal nodes want the second one too (the guide for A4X Max).
+DRANET_LABEL = {"cloud.google.com/gke-networking-dra-driver": "true"}
+METAL_LABEL = {"cloud.google.com/gke-dpv2-unified-cni": "cni-migration"}
+
+#: Huge pages of 2 MiB, without which RDMA does not work on bare-metal machines (the guide for A4X Max).
+METAL_HUGE_PAGES = 4096
+
+RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 HYPERDISK = "hyperdisk-balanced"
 
@@ -47,27 +60,46 @@ def base_node_config(account: NodeAccount) -> dict[str, Any]:
     }
 
 
-def node_config(pool: NodePool, account: NodeAccount, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The block ``node_config`` of a pool.
+def node_config(
+    pool: NodePool,
+    part: GkePool,
+    account: NodeAccount,
+    labels: Mapping[str, str],
+    *,
+    project: str,
+    compute_class: str | None,
+) -> dict[str, Any]:
+    """The block ``node_config`` of a GKE node pool.
 
     Args:
-        pool: the pool; on demand or Spot.
+        pool: the pool of the blueprint.
+        part: the GKE pool that it becomes here.
         account: what its nodes run as.
         labels: Google Cloud labels. The provider's default labels do not reach nodes.
+        project: the project of the nodes.
+        compute_class: the compute class that the pool serves.
     """
+    metal = is_metal(pool)
     return {
         **base_node_config(account),
+        **({"shielded_instance_config": None} if metal else {"gvnic": {"enabled": True}}),
         "machine_type": pool.machine,
         "disk_type": boot_disk_type(pool),
         "disk_size_gb": pool.boot_disk.size_gib,
-        "gvnic": {"enabled": True},
+        "secondary_boot_disks": _preloaded(pool) or None,
+        "gcfs_config": {"enabled": True} if pool.preload else None,
         "kubelet_config": {"insecure_kubelet_readonly_port_enabled": "FALSE"},
-        "labels": pool.node_labels or None,
+        "linux_node_config": {"hugepages_config": {"hugepage_size_2m": METAL_HUGE_PAGES}} if metal else None,
+        "labels": _labels(pool, compute_class) or None,
         "resource_labels": dict(labels) or None,
-        "taint": _taints(pool) or None,
+        "taint": _taints(pool, compute_class) or None,
         "spot": True if pool.capacity.kind == "spot" else None,
-        "reservation_affinity": {"consume_reservation_type": "NO_RESERVATION"},
+        # Queued provisioning obtains flex-start machines, for all nodes of a request at once.
+        "flex_start": True if pool.capacity.kind in FROM_ZERO else None,
+        "max_run_duration": f"{pool.max_run_seconds}s" if pool.max_run_seconds is not None else None,
+        "reservation_affinity": reservation_affinity(pool, part, project),
         "guest_accelerator": _guest_accelerator(pool),
+        "confidential_nodes": _confidential(pool),
         **_local_ssd(pool),
         "host_maintenance_policy": _host_maintenance(pool),
     }
@@ -86,6 +118,18 @@ def has_gpu(pool: NodePool) -> bool:
     return gpus(pool) is not None
 
 
+def is_accelerated(pool: NodePool) -> bool:
+    """Whether the pool's machines have GPUs or TPUs: GKE taints such nodes, and such machines are scarce."""
+    known = machine(pool.machine)
+    return has_gpu(pool) or (known is not None and known.is_tpu)
+
+
+def is_metal(pool: NodePool) -> bool:
+    """Whether the pool's machines are bare metal, which have neither Shielded VM settings nor gVNIC."""
+    known = machine(pool.machine)
+    return known is not None and known.bare_metal
+
+
 def boot_disk_type(pool: NodePool) -> str:
     """The type of the boot disk: as written, else the usual one or what the machine boots from instead."""
     disk: BootDisk = pool.boot_disk
@@ -96,9 +140,44 @@ def boot_disk_type(pool: NodePool) -> str:
     return HYPERDISK if HYPERDISK in allowed else allowed[0]
 
 
-def _taints(pool: NodePool) -> list[dict[str, str]]:
+def reservation_affinity(pool: NodePool, part: GkePool, project: str) -> dict[str, Any]:
+    """Which reservation the nodes consume. Where none is named, none is consumed by accident.
+
+    A block is named by its whole path, in the own project too: GKE has refused the short form that its
+    guides show (Cluster Toolkit, pull request 5043). The path of a sub-block is that of GKE's autoscaler.
+    """
+    reservation = pool.capacity.reservation
+    if reservation is None:
+        any_one = pool.capacity.kind == "any-reservation"
+        return {"consume_reservation_type": "ANY_RESERVATION" if any_one else "NO_RESERVATION"}
+    path = reservation.name
+    if reservation.project or part.block:
+        path = f"projects/{reservation.project or project}/reservations/{path}"
+    if part.block:
+        path += f"/reservationBlocks/{part.block}"
+    if part.sub_block:
+        path += f"/reservationSubBlocks/{part.sub_block}"
+    return {"consume_reservation_type": "SPECIFIC_RESERVATION", "key": RESERVATION_KEY, "values": [path]}
+
+
+def _labels(pool: NodePool, compute_class: str | None) -> dict[str, str]:
+    own = {LABEL: compute_class} if compute_class else {}
+    if networking(pool) == "dranet":
+        own |= DRANET_LABEL | (METAL_LABEL if is_metal(pool) else {})
+    return {**pool.node_labels, **own}
+
+
+def _taints(pool: NodePool, compute_class: str | None) -> list[dict[str, str]]:
+    """The taints that a pool needs, each once, and then those of the blueprint.
+
+    The taint of a compute class keeps everybody else off already. One for Spot beside it would also keep off
+    the pods of the class, which should not need to know which of its pools they land on.
+    """
     own = [GPU_TAINT] if has_gpu(pool) else []
-    own += [SPOT_TAINT] if pool.capacity.kind == "spot" else []
+    if compute_class:
+        own.append({"key": LABEL, "value": compute_class, "effect": "NO_SCHEDULE"})
+    elif pool.capacity.kind == "spot":
+        own.append(SPOT_TAINT)
     taken = {taint["key"] for taint in own}
     return own + [
         {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
@@ -111,11 +190,24 @@ def _guest_accelerator(pool: NodePool) -> dict[str, Any] | None:
     found = gpus(pool)
     if found is None:
         return None
+    sharing = pool.gpu.sharing
     return {
         "type": found[0],
         "count": found[1],
         "gpu_driver_installation_config": {"gpu_driver_version": DRIVERS[pool.gpu.driver]},
+        "gpu_partition_size": pool.gpu.partition,
+        "gpu_sharing_config": {
+            "gpu_sharing_strategy": sharing.strategy.upper().replace("-", "_"),
+            "max_shared_clients_per_gpu": sharing.clients,
+        }
+        if sharing
+        else None,
     }
+
+
+def _preloaded(pool: NodePool) -> list[dict[str, str]]:
+    """The disks that container images are read from; image streaming must be on for them."""
+    return [{"disk_image": image, "mode": "CONTAINER_IMAGE_CACHE"} for image in pool.preload]
 
 
 def _local_ssd(pool: NodePool) -> dict[str, Any]:
@@ -133,6 +225,15 @@ def _local_ssd(pool: NodePool) -> dict[str, Any]:
     if pool.local_ssd.mode == "block":
         return {"local_nvme_ssd_block_config": count}
     return {"ephemeral_storage_local_ssd_config": count}
+
+
+def _confidential(pool: NodePool) -> dict[str, Any] | None:
+    """Encrypted memory, of the kind that the machine has; where nobody knows the kind, GKE chooses."""
+    if not pool.confidential:
+        return None
+    known = machine(pool.machine)
+    kinds = (known.confidential if known is not None else None) or (None,)
+    return {"enabled": True, "confidential_instance_type": kinds[0]}
 
 
 def _host_maintenance(pool: NodePool) -> dict[str, str] | None:

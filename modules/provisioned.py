@@ -1,21 +1,19 @@
 """What of a blueprint the modules make so far. Everything that asks "does this exist yet?" asks here.
 
-A pool that needs what is not made yet is left out whole: half of it (without its placement, its networks)
-would have to be replaced later. ``validate`` warns about each such key, and a real plan refuses.
+A pool that needs what is not made yet is left out whole: half of it (without its networks) would have to be
+replaced later. ``validate`` warns about each such key, and a real plan refuses.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groundplan.facts.accelerators import machine
+from groundplan.blueprints.gpu_networks import unserved
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from groundplan.blueprints.model import Cluster, Environment, NodePool
-
-CAPACITY = ("on-demand", "spot")
 
 
 def clusters(env: Environment) -> dict[str, Cluster]:
@@ -27,14 +25,12 @@ def clusters(env: Environment) -> dict[str, Cluster]:
 
 def node_pools(cluster: Cluster) -> dict[str, NodePool]:
     """The node pools of a cluster that are made, by key."""
-    return {key: pool for key, pool in cluster.node_pools.items() if provisioned(pool)}
+    return {key: pool for key, pool in cluster.node_pools.items() if provisioned(cluster, pool)}
 
 
-def provisioned(pool: NodePool) -> bool:
-    """Whether a node pool is made: CPUs and GPUs, on demand and Spot, and nothing that comes later."""
-    known = machine(pool.machine)
-    tpu = known is not None and known.is_tpu
-    return pool.capacity.kind in CAPACITY and not tpu and not (_uses_later(pool) or _uses_later(pool.gpu))
+def provisioned(cluster: Cluster, pool: NodePool) -> bool:
+    """Whether a node pool is made: it uses nothing that comes later, and gets the networks it asks for."""
+    return not _uses_later(pool) and unserved(cluster, pool) is None
 
 
 def _uses_later(model: BaseModel) -> bool:

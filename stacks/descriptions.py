@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from groundplan.blueprints.gke_pools import GkePool, gke_pools, tpu_slice
+from groundplan.blueprints.naming import terraform_name
 from groundplan.blueprints.quantities import duration
-from groundplan.facts.accelerators import catalog
+from groundplan.facts.accelerators import catalog, machine
 from groundplan.modules.graph import Graph
 from groundplan.modules.node_config import gpus
 
@@ -21,7 +23,9 @@ def descriptions(env: Environment, graph: Graph) -> dict[str, str]:
             case "google_container_cluster", ("clusters", key):
                 found[resource.address] = _cluster(env, env.clusters[key])
             case "google_container_node_pool", ("clusters", key, "node_pools", pool):
-                found[resource.address] = _pool(env.clusters[key].node_pools[pool])
+                spec = env.clusters[key].node_pools[pool]
+                names = {terraform_name(key, pool, part.part).rstrip("_"): part for part in gke_pools(spec)}
+                found[resource.address] = _pool(spec, names[resource.name])
             case "google_storage_bucket", ("storage", "buckets", key):
                 found[resource.address] = _bucket(env, env.storage.buckets[key])
     return {address: text for address, text in found.items() if text}
@@ -35,16 +39,33 @@ def _cluster(env: Environment, cluster: Cluster) -> str:
     )
 
 
-def _pool(pool: NodePool) -> str:
-    least, most = (pool.nodes.min, pool.nodes.max) if pool.nodes else (0, 1)
-    found = gpus(pool)
-    accelerators = ""
+def _pool(pool: NodePool, part: GkePool) -> str:
+    return _joined(
+        f"{_between(part.least, part.most)} × {pool.machine}", _chips(pool, part), _capacity(pool, part)
+    )
+
+
+def _chips(pool: NodePool, part: GkePool) -> str:
+    """The GPUs, or the TPU chips and the slice they form; empty for CPUs."""
+    known, found = machine(pool.machine), gpus(pool)
     if found:
         kind, count = found
-        known = catalog().gpus.get(kind)
-        accelerators = f"{_between(least * count, most * count)} × {known.title if known else kind}"
-    spot = "Spot" if pool.capacity.kind == "spot" else ""
-    return _joined(f"{_between(least, most)} × {pool.machine}", accelerators, spot)
+        model = catalog().gpus.get(kind)
+        return f"{_between(part.least * count, part.most * count)} × {model.title if model else kind}"
+    if known is None or known.tpu is None:
+        return ""
+    chips = f"{_between(part.least * known.tpu.chips, part.most * known.tpu.chips)} × {known.series} chips"
+    return f"{chips} in {pool.topology}" if tpu_slice(pool) else chips
+
+
+def _capacity(pool: NodePool, part: GkePool) -> str:
+    """How the machines are obtained; empty for the usual way."""
+    reservation = pool.capacity.reservation
+    if reservation is not None:
+        return "reservation " + "/".join(filter(None, (reservation.name, part.block, part.sub_block)))
+    longest = f" up to {duration(pool.max_run_seconds)}" if pool.max_run_seconds else ""
+    words = {"on-demand": "", "spot": "Spot", "any-reservation": "any reservation"}
+    return (words.get(pool.capacity.kind, pool.capacity.kind) + longest).strip()
 
 
 def _bucket(env: Environment, bucket: Bucket) -> str:

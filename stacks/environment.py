@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from groundplan.facts.services import Group, api, needed
 from groundplan.modules.buckets import add_buckets
 from groundplan.modules.cluster import Gke, add_cluster
+from groundplan.modules.gpu_networks import add_gpu_networks
 from groundplan.modules.graph import Graph, Reference, Resource, Stack
 from groundplan.modules.identity import add_node_account, add_workloads
 from groundplan.modules.names import labels
 from groundplan.modules.network import add_network, add_subnet
 from groundplan.modules.node_pool import add_node_pools
-from groundplan.modules.provisioned import clusters
+from groundplan.modules.provisioned import clusters, node_pools
 from groundplan.modules.services import Services, add_services
 from groundplan.stacks.state import frame
 
@@ -32,15 +33,18 @@ def environment(blueprint: Blueprint, env: Environment, lock: Lock) -> Stack:
     graph = Graph(project=env.project_id, region=env.region, labels=labels(env))
     services = add_services(graph, apis(env))
     buckets = add_buckets(graph, env, services)
+    kept = lock.environment(env.name)
     made: list[Gke] = []
     if clusters(env):
         network = add_network(graph, env, services)
         for key, cluster in clusters(env).items():
             with graph.at("clusters", key):
                 account = add_node_account(graph, env, key, cluster, services)
-                subnet = add_subnet(graph, env, key, cluster, network, lock.environment(env.name).ranges[key])
+                subnet = add_subnet(graph, env, key, cluster, network, kept.ranges[key])
+                ranges = kept.gpu_networks.get(key, {})
+                fabrics = add_gpu_networks(graph, env, key, cluster, ranges, services)
                 gke = add_cluster(graph, env, key, cluster, network, subnet, account, services)
-                add_node_pools(graph, env, gke)
+                add_node_pools(graph, env, gke, fabrics, services)
                 made.append(gke)
     if made and env.workloads:
         number = project_number(graph, env, lock, services)
@@ -53,6 +57,8 @@ def apis(env: Environment) -> set[str]:
     """The APIs that follow from what is used, and those that the blueprint names."""
     groups: list[Group] = ["base"]
     groups += ["network", "cluster"] if clusters(env) else []
+    pools = [pool for cluster in clusters(env).values() for pool in node_pools(cluster).values()]
+    groups += ["image_streaming"] if any(pool.preload for pool in pools) else []
     groups += ["buckets"] if env.storage.buckets else []
     return {*needed(*groups), *(api(name) for name in env.apis)}
 

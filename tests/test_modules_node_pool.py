@@ -218,25 +218,19 @@ def test_pools_have_fixed_names_with_a_generation():
 @pytest.mark.parametrize(
     "spec",
     [
-        {"capacity": "flex-start"},
-        {"capacity": "queued"},
-        {"capacity": "any-reservation"},
-        {"capacity": {"reservation": "h100"}},
-        {"machine": "ct5p-hightpu-4t", "topology": "4x4x4"},
-        {"machine": "ct6e-standard-1t"},
-        {"placement": "compact"},
-        {"networking": "auto"},
-        {"preload": ["projects/p/global/images/i"]},
-        {"gpu": {"sharing": {"strategy": "time-sharing", "clients": 4}}},
-        {"gpu": {"partition": "1g.5gb"}},
+        {"machine_facts": {"gpus": 16}},
+        {"networking": "tcpx"},
+        {"machine": "a3-megagpu-8g", "networking": "rdma"},
+        {"machine": "a4x-maxgpu-4g-metal", "networking": "rdma"},
+        {"machine": "a3-ultragpu-8g", "networking": "auto", "zones": ["a", "b"]},
     ],
 )
 def test_pools_that_need_what_is_not_made_yet_are_left_out_whole(spec):
     made = blueprint(
         {"ml-dev": {"clusters": {"main": {"node_pools": {"system": SYSTEM, "x": {**L4, **spec}}}}}}
     )
-    pool = made.environments["ml-dev"].clusters["main"].node_pools["x"]
-    assert not provisioned(pool)
+    cluster = made.environments["ml-dev"].clusters["main"]
+    assert not provisioned(cluster, cluster.node_pools["x"])
     assert [resource.name for resource in stack(made).graph.of_type(POOL)] == ["main_system"]
 
 

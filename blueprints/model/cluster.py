@@ -91,6 +91,6 @@ class Cluster(Item):
         default_factory=Maintenance.model_construct, description="When GKE may upgrade."
     )
     compute_classes: dict[Name, tuple[Text, ...]] = Field(
-        {}, description="Node pools in the order workloads fall back.", json_schema_extra=LATER
+        {}, description="Node pools in the order workloads fall back."
     )
     node_pools: dict[Name, NodePool] = Field({}, description="The node pools.")

@@ -59,7 +59,7 @@ class ReservationBlock(Model):
     """Nodes in one block of a reservation."""
 
     nodes: Integer = Field(ge=1, description="Nodes in this block.")
-    sub_blocks: tuple[Text, ...] = Field((), description="Sub-blocks to use.")
+    sub_blocks: tuple[Name, ...] = Field((), description="Sub-blocks to use.")
 
 
 class Reservation(Model):
@@ -69,7 +69,7 @@ class Reservation(Model):
 
     name: Name = Field(description="Name of the reservation.")
     project: ProjectId | None = Field(None, description="Project that owns it, where it is a shared one.")
-    blocks: dict[str, ReservationBlock] = Field({}, description="Blocks, each becomes a GKE node pool.")
+    blocks: dict[Name, ReservationBlock] = Field({}, description="Blocks, each becomes a GKE node pool.")
 
     @model_validator(mode="before")
     @classmethod
@@ -86,10 +86,7 @@ CAPACITY_WORDS = ("on-demand", "spot", "flex-start", "queued", "any-reservation"
 
 
 class Capacity(Whole):
-    """How the machines of a pool are obtained: one word, or ``{reservation: …}``.
-
-    Everything but on-demand and Spot comes with the accelerator modules.
-    """
+    """How the machines of a pool are obtained: one word, or ``{reservation: …}``."""
 
     short_form: ClassVar[bool] = True
     written: ClassVar[tuple[str, ...]] = (*CAPACITY_WORDS, "reservation")
@@ -162,10 +159,8 @@ class Gpu(Model):
         None, ge=1, description="GPUs per machine, for machines that leave it open."
     )
     driver: Literal["default", "latest", "none"] = Field("default", description="Driver that GKE installs.")
-    sharing: GpuSharing | None = Field(
-        None, description="Let containers share a GPU.", json_schema_extra=LATER
-    )
-    partition: Text | None = Field(None, description="MIG partition size: 1g.5gb.", json_schema_extra=LATER)
+    sharing: GpuSharing | None = Field(None, description="Let containers share a GPU.")
+    partition: Text | None = Field(None, description="MIG partition size: 1g.5gb.")
 
 
 class LocalSsd(Model):
@@ -212,21 +207,16 @@ class NodePool(Item):
     zones: tuple[Zone, ...] = Field((), description="Zones of the nodes; else those of the cluster.")
     topology: (
         Annotated[str, Matching(r"[0-9]+(x[0-9]+){1,2}", "a topology is written 2x4 or 4x4x4")] | None
-    ) = Field(None, description="TPU topology: 4x4x4.", json_schema_extra=LATER)
-    slices: Integer = Field(
-        1, ge=1, description="TPU slices; each becomes a GKE node pool.", json_schema_extra=LATER
-    )
+    ) = Field(None, description="TPU topology: 4x4x4.")
+    slices: Integer = Field(1, ge=1, description="TPU slices; each becomes a GKE node pool.")
     placement: Literal["compact", "none"] = Field(
-        "none", description="compact puts the nodes close together.", json_schema_extra=LATER
+        "none", description="compact puts the nodes close together."
     )
     networking: Literal["auto", "tcpx", "tcpxo", "rdma", "dranet", "none"] = Field(
-        "none", description="Extra GPU networks.", json_schema_extra=LATER
+        "none", description="Extra GPU networks."
     )
     max_run_seconds: Seconds | None = Field(
-        None,
-        alias="max_run_duration",
-        description="Nodes are stopped after this time.",
-        json_schema_extra=LATER,
+        None, alias="max_run_duration", description="Nodes are stopped after this time."
     )
     gpu: Gpu = Field(default_factory=Gpu.model_construct, description="GPUs of each machine.")
     local_ssd: LocalSsd = Field(
@@ -235,17 +225,13 @@ class NodePool(Item):
     boot_disk: BootDisk = Field(
         default_factory=BootDisk.model_construct, description="Boot disk of each node."
     )
-    preload: tuple[Text, ...] = Field(
-        (), description="Images for secondary boot disks.", json_schema_extra=LATER
-    )
+    preload: tuple[Text, ...] = Field((), description="Images for secondary boot disks.")
     host_maintenance: Literal["periodic", "as-needed"] | None = Field(
         None, description="When hosts are maintained."
     )
-    confidential: Boolean = Field(False, description="Confidential nodes.", json_schema_extra=LATER)
+    confidential: Boolean = Field(False, description="Confidential nodes.")
     max_pods_per_node: Integer | None = Field(None, ge=8, le=256, description="Most pods on a node.")
-    version: Text | None = Field(
-        None, description="Pin the nodes' Kubernetes version.", json_schema_extra=LATER
-    )
+    version: Text | None = Field(None, description="Pin the nodes' Kubernetes version.")
     node_labels: dict[str, str] = Field({}, description="Kubernetes labels of the nodes.")
     node_taints: tuple[NodeTaint, ...] = Field(
         (), description="Kubernetes taints, beside those that GPUs get."

@@ -8,14 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from groundplan.blueprints.gpu_networks import unserved
 from groundplan.blueprints.model import BlueprintHead, EnvironmentSpec
 from groundplan.blueprints.rules.base import BlueprintView, EnvironmentView, Problem, blueprint_rule
-from groundplan.blueprints.rules.taints import has_tpus
 from groundplan.blueprints.shapes import Shape, of_model
 from groundplan.blueprints.tree import Map, Node, Path, dotted
 
 CODE = "LT001"  #: a real plan refuses what is warned of under this code
-PROVISIONED = ("on-demand", "spot")
+#: GKE tells the class of a node pool by one node label.
+ONE_CLASS = "A node pool serves one compute class. Give this one a pool of its own."
 HINT = "validate, show and synth accept it; a real plan stops until groundplan provisions it."
 
 
@@ -36,12 +37,17 @@ def top(view: BlueprintView) -> Iterator[Problem]:
 def in_environment(view: EnvironmentView) -> Iterator[Problem]:
     """What one environment asks for."""
     yield from _later(view.tree, of_model(EnvironmentSpec), view.environment, (), ())
-    for path, _, pool in view.pools():
-        if pool.capacity.kind not in PROVISIONED:
-            message = f"capacity {pool.capacity.kind} is not provisioned yet"
-            yield Problem((*path, "capacity"), message, HINT)
-        if has_tpus(pool):
-            yield Problem((*path, "machine"), "machines with TPUs are not provisioned yet", HINT)
+    for path, cluster, pool in view.pools():
+        if reason := unserved(cluster, pool):
+            yield Problem((*path, "networking"), f"the pool is not provisioned: {reason}", HINT)
+    for path, cluster in view.clusters():
+        taken: set[str] = set()
+        for name, order in cluster.compute_classes.items():
+            for index, key in enumerate(order):
+                if key in taken:
+                    place = (*path, "compute_classes", name, index)
+                    yield Problem(place, f"`{key}` serves another compute class already", ONE_CLASS)
+            taken.update(order)
 
 
 def _later(node: Node, shape: Shape, value: Any, path: Path, called: Path) -> Iterator[Problem]:
