@@ -98,7 +98,7 @@ times = []
 for n in range(int(sys.argv[2])):
     began = time.process_time()
     blueprint = read("bench.yaml", text=text).blueprint
-    made = stacks(blueprint, allocate(blueprint, Lock({})))
+    made = stacks(blueprint, allocate(blueprint, Lock()))
     written = [dumps(stack) for stack in made]
     times.append(time.process_time() - began)
 plain = [document(stack) for stack in made]
