@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from groundplan.cli import runs
+from groundplan.cli import runs, trust
 from groundplan.cli.options import blueprint_option, environments, output_options, run_options
 from groundplan.cli.output import Output
 from groundplan.cli.project import FOUNDATION, Project
@@ -38,6 +38,7 @@ class Done:
     type=click.Path(file_okay=False, path_type=Path),
     help="Apply the bundles in DIR (`plan --out DIR`) as they are, or say why they do not fit any more.",
 )
+@trust.options(trust.NO_VERIFY, trust.ALLOW_LOSS, trust.LOCK_TIMEOUT, trust.ADOPT)
 @run_options
 @blueprint_option
 @output_options
@@ -89,9 +90,10 @@ def apply_anew(
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
         if project.write_lock():
             output.say(f"{project.lock_path}: address ranges written; commit the file.")
+        trust.prepare(run, stacks)
         for stage in stages(chosen):
             # What the foundation learns (project numbers) is part of the environments' stacks.
-            shown = run.plan(project.stacks(stage))
+            shown = run.plan(trust.adopting(project.stacks(stage)))
             done += apply_stage(run, shown, auto_approve=auto_approve)
             if FOUNDATION in stage:
                 learn(run)
@@ -115,17 +117,15 @@ def apply_stage(run: Run, shown: Sequence[Shown], *, auto_approve: bool) -> list
     if not run.output.as_json:
         run.show(shown)
     refuse_protected(run, shown)
-    changing = [one for one in shown if one.raw.changes]
-    if changing:
-        runs.confirm(f"Apply {', '.join(one.stack.name for one in changing)}?", auto_approve=auto_approve)
+    trust.confirm(run, shown, "Apply", auto_approve=auto_approve)
     done: list[Done] = []
     with run.progress.shown():
         for one in shown:
-            done.append(apply_one(run, one, done))
+            done.append(apply_one(run, one))
     return done
 
 
-def apply_one(run: Run, one: Shown, before: Sequence[Done]) -> Done:
+def apply_one(run: Run, one: Shown) -> Done:
     """Apply one plan.
 
     Raises:
@@ -134,11 +134,7 @@ def apply_one(run: Run, one: Shown, before: Sequence[Done]) -> Done:
     """
     began = time.monotonic()
     if one.raw.changes:
-        applied = run.session.apply([one.raw])
-        if applied.error is not None:
-            if before:
-                run.output.warn("Applied before: " + ", ".join(done.name for done in before))
-            raise applied.error
+        trust.apply(run, one)
     resources = sum(resource.mode == "managed" for resource in one.stack.graph)
     return Done(
         one.stack.name, resources, one.summary.resources.total, one.raw.seconds + time.monotonic() - began
@@ -165,7 +161,7 @@ def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
     ]
     if findings:
         raise PolicyError(
-            f"refused, nothing was changed: {len(findings)} protected "
+            f"refused, {trust.so_far()}: {len(findings)} protected "
             f"thing{'s' if len(findings) > 1 else ''} would be destroyed or replaced",
             hint="Two steps: write `protect: false` for the environment and apply, then do this.",
             detail="\n".join(findings),
@@ -228,6 +224,7 @@ def report(run: Run, done: Sequence[Done], verb: str) -> None:
 @environments()
 @click.option("--all", "every", is_flag=True, help="All environments, and the foundation last.")
 @click.option("--auto-approve", is_flag=True, help="Do not ask.")
+@trust.options(trust.ALLOW_LOSS, trust.LOCK_TIMEOUT)
 @run_options
 @blueprint_option
 @output_options
@@ -255,16 +252,13 @@ def destroy(
     stacks = project.stacks(project.select(names))[::-1]
     done: list[Done] = []
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
+        trust.prepare(run, stacks)
         shown = run.plan(stacks, destroy=True)
         if not output.as_json:
             run.show(shown)
         refuse_protected(run, shown)
-        changing = [one for one in shown if one.raw.changes]
-        if changing:
-            runs.confirm(
-                f"Destroy {', '.join(one.stack.name for one in changing)}?", auto_approve=auto_approve
-            )
+        trust.confirm(run, shown, "Destroy", auto_approve=auto_approve)
         with run.progress.shown():
             for one in shown:
-                done.append(apply_one(run, one, done))
+                done.append(apply_one(run, one))
     report(run, [Done(d.name, d.changed, d.changed, d.seconds) for d in done], "Destroyed")

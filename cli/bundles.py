@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundplan.cli import runs
+from groundplan.cli import runs, trust
 from groundplan.cli.apply import Done, apply_one, learn, refuse_protected
 from groundplan.cli.output import Output
 from groundplan.cli.project import FOUNDATION, Project
@@ -77,17 +77,19 @@ def apply_bundles(
     stacks = project.stacks(project.select(list(bundles)))
     done: list[Done] = []
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
+        trust.prepare(run, stacks, saved=True)
         run.session.prepare(stacks)
         refuse_moved(run, stacks, bundles)
         shown = [read(run, stack, bundles[stack.name]) for stack in stacks]
         if not output.as_json:
             run.show(shown)
         refuse_protected(run, shown)
+        trust.confirm(run, shown, "Apply", auto_approve=True)
         if project.write_lock():
             output.say(f"{project.lock_path}: address ranges written; commit the file.")
         with run.progress.shown():
             for one in shown:
-                done.append(apply_one(run, one, done))
+                done.append(apply_one(run, one))
                 if one.stack.name == FOUNDATION:
                     learn(run)
     return run, done

@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "destroy": ("apply", "Destroy environments; protected ones are refused."),
     "output": ("state", "Print the outputs of applied stacks."),
     "engines": ("state", "List the Terraform engines found and what each can do."),
+    "machines": ("machines", "List the machines with GPUs or TPUs, and how they can be obtained."),
+    "machine": ("machines", "Show everything known about a machine, with its sources."),
 }
 
 
@@ -185,8 +187,8 @@ def _error(message: str, hint: str, detail: str = "") -> None:
     click.echo(f"{style('error', 'error')}: {message}", err=True)
     for line in detail.strip().splitlines():
         click.echo(f"  {line}", err=True)
-    if hint:
-        click.echo(f"  = {hint}", err=True)
+    for line in hint.splitlines():
+        click.echo(f"  = {line}", err=True)
 
 
 def module_of(command: str) -> Path:

@@ -114,6 +114,7 @@ def opened(
         EngineError: no fitting engine, no credentials for a real run, or the work directory is in use.
         BlueprintError: a real run of a blueprint with keys that are not provisioned yet.
     """
+    from groundplan.engines.terraform.backups import mend
     from groundplan.engines.terraform.engine import choose_offline, choose_real
     from groundplan.engines.terraform.session import session
     from groundplan.engines.terraform.workspace import opened as workspace_opened
@@ -130,9 +131,13 @@ def opened(
     with (
         stopping(output) as interrupt,
         workspace_opened(project.work_directory, offline=project.offline, stacks=names) as workspace,
-        session(workspace, engine, stacks, on_event=progress.event, interrupt=interrupt) as running,
     ):
-        yield Run(project, engine, running, output, progress)
+        for stack in stacks:
+            mended = mend(workspace, stack)
+            if mended:
+                output.warn(f"{stack.name}: {mended}")
+        with session(workspace, engine, stacks, on_event=progress.event, interrupt=interrupt) as running:
+            yield Run(project, engine, running, output, progress)
 
 
 def require_real(project: Project) -> None:

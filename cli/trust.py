@@ -96,6 +96,12 @@ ADOPT = click.option(
 )
 
 
+def so_far() -> str:
+    """What this command has applied up to now, for the message of a refusal."""
+    applied = current().applied
+    return f"{', '.join(applied)} was applied before" if applied else "nothing was changed"
+
+
 def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
     """Give these options to a command."""
 
@@ -124,17 +130,22 @@ def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
 # -- before an apply
 
 
-def prepare(run: Run, stacks: Sequence[Stack]) -> None:
+def prepare(run: Run, stacks: Sequence[Stack], *, saved: bool = False) -> None:
     """Hand the options on: how long to wait for a lock, and what to take over.
 
     Args:
         run: the run.
         stacks: all stacks of the command.
+        saved: plans are applied that were made before.
 
     Raises:
-        UsageError: ``--adopt`` names an address that is not in exactly one of the stacks.
+        UsageError: ``--adopt`` names an address that is not in exactly one of the stacks, or comes too late.
     """
     trust = current()
+    if saved and trust.adopt:
+        raise UsageError(
+            "--adopt changes the plan, and --plan applies one as it is", hint="Leave out --plan."
+        )
     if trust.lock_timeout is not None:
         run.session.lock_timeout_seconds = trust.lock_timeout
     for address, _ in trust.adopt:
@@ -179,13 +190,13 @@ def confirm(run: Run, shown: Sequence[Shown], verb: str, *, auto_approve: bool) 
     )
     if losing and (auto_approve or not sys.stdin.isatty()):
         raise PolicyError(
-            f"refused, nothing was changed: {', '.join(losing)} would lose something for good",
+            f"refused, {so_far()}: {', '.join(losing)} would lose something for good",
             hint="If that is meant, run it on a terminal and answer, or add --allow-loss.",
             detail="\n".join(f"{name}: {finding}" for name, found in losing.items() for finding in found),
         )
     if auto_approve or not changing:
         return
-    with _answering(trust):
+    with _answering():
         for name, found in losing.items():
             _confirm_losses(run, name, found)
         rest = [one.stack.name for one in changing if one.stack.name not in losing]
@@ -210,7 +221,7 @@ def _confirm_losses(run: Run, name: str, found: Sequence[Finding]) -> None:
 
 
 @contextlib.contextmanager
-def _answering(trust: Trust) -> Iterator[None]:
+def _answering() -> Iterator[None]:
     """While a question is open, Ctrl-C is an answer: no.
 
     Raises:
@@ -220,8 +231,7 @@ def _answering(trust: Trust) -> Iterator[None]:
     try:
         yield
     except (click.Abort, KeyboardInterrupt):
-        before = f"{', '.join(trust.applied)} was applied before" if trust.applied else "nothing was changed"
-        raise Interrupted(f"not applied; {before}") from None
+        raise Interrupted(f"not applied; {so_far()}") from None
     finally:
         signal.signal(signal.SIGINT, former)
 
