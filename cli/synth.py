@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,8 @@ from groundplan.cli.project import Project
 
 if TYPE_CHECKING:
     from groundplan.modules.graph import Stack
+
+KUBERNETES = "kubernetes"  #: folder of the objects beside a stack's main.tf.json
 
 
 @click.command(short_help="Write the Terraform configuration of each stack.")
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 def synth(names: tuple[str, ...], out: Path, engine: str, blueprint: str | None, output: Output) -> None:
     """Write DIR/STACK/main.tf.json for the foundation and each environment. Twice gives identical bytes.
 
+    Kubernetes objects that belong to node pools (compute classes, GPU networks) go to DIR/ENV/kubernetes/.
+
     \b
     Example:
       groundplan synth -o terraform && ls terraform/ml-prod
@@ -47,17 +51,32 @@ def synth(names: tuple[str, ...], out: Path, engine: str, blueprint: str | None,
 
     project = Project.load(blueprint, output, offline=False)
     stacks = project.stacks(project.select(names))
-    written = {}
+    written: dict[str, dict[str, Any]] = {}
     for stack, text in zip(stacks, rendered(stacks, engine), strict=True):
         path = out / stack.name / FILE_NAME
         write(path, text)
         written[stack.name] = {"file": str(path), "resources": len(stack.graph)}
+        if files := kubernetes(project, stack.name, out / stack.name / KUBERNETES):
+            written[stack.name]["kubernetes"] = files
     if output.as_json:
         output.document(written)
         return
     width = max(len(str(entry["file"])) for entry in written.values())
     for entry in written.values():
         output.result(f"{entry['file']!s:<{width}}  {entry['resources']:>4} resources")
+        for file in entry.get("kubernetes", ()):
+            output.result(file)
+
+
+def kubernetes(project: Project, stack: str, folder: Path) -> list[str]:
+    """Write the Kubernetes objects of an environment; the files, none for the foundation."""
+    from groundplan.engines.kubernetes import manifests
+
+    env = project.blueprint.environments.get(stack)
+    files = manifests(project.blueprint, env) if env else {}
+    for name, text in files.items():
+        write(folder / name, text)
+    return [str(folder / name) for name in files]
 
 
 def rendered(stacks: Sequence[Stack], engine: str) -> list[str]:

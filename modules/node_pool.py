@@ -100,8 +100,10 @@ def _add_part(
     depends_on: Sequence[Resource],
 ) -> Resource:
     graph, env, gke = build.graph, build.env, build.gke
-    zones = zone_names(gke.region, pool.zones)
     networks = networks_of(gke.cluster, pool)
+    # What stands in one zone stays there when the cluster gets another one.
+    bound = slice_nodes(pool) or pool.placement == "compact" or part.block or (networks and networks.zone)
+    zones = zone_names(gke.region, pool.zones or (gke.cluster.zones if bound else ()))
     fabric = build.fabrics[networks.key] if networks else None
     return graph.add(
         "google_container_node_pool",

@@ -25,7 +25,7 @@ def descriptions(env: Environment, graph: Graph) -> dict[str, str]:
             case "google_container_node_pool", ("clusters", key, "node_pools", pool):
                 spec = env.clusters[key].node_pools[pool]
                 names = {terraform_name(key, pool, part.part).rstrip("_"): part for part in gke_pools(spec)}
-                found[resource.address] = _pool(spec, names[resource.name])
+                found[resource.address] = _pool(pool, spec, names[resource.name])
             case "google_storage_bucket", ("storage", "buckets", key):
                 found[resource.address] = _bucket(env, env.storage.buckets[key])
     return {address: text for address, text in found.items() if text}
@@ -39,10 +39,11 @@ def _cluster(env: Environment, cluster: Cluster) -> str:
     )
 
 
-def _pool(pool: NodePool, part: GkePool) -> str:
-    return _joined(
-        f"{_between(part.least, part.most)} × {pool.machine}", _chips(pool, part), _capacity(pool, part)
-    )
+def _pool(key: str, pool: NodePool, part: GkePool) -> str:
+    """The nodes of a GKE pool; which one it is where the blueprint's pool becomes several."""
+    nodes = f"{_between(part.least, part.most)} × {pool.machine}"
+    which = f"{key}-{part.part}: " if part.part else ""
+    return which + _joined(nodes, _chips(pool, part), _capacity(pool, part))
 
 
 def _chips(pool: NodePool, part: GkePool) -> str:
