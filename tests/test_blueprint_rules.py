@@ -2,10 +2,12 @@
 
 import datetime
 import re
+from pathlib import Path
 
 import pytest
 from blueprint_texts import SYSTEM, codes, cut, found, one
 
+import groundplan.blueprints
 from groundplan.blueprints.explanations import explanations
 from groundplan.blueprints.model import MaintenanceWindow
 from groundplan.blueprints.rules import RULES
@@ -416,6 +418,15 @@ def test_codes_are_unique_and_every_code_is_explained():
     explained = explanations()
     assert explained.keys() >= RULE.keys()
     assert all(one.title and one.why and one.source for one in explained.values())
+
+
+def test_no_code_is_used_that_is_not_explained():
+    room = Path(groundplan.blueprints.__file__).parent
+    used = {
+        code for file in room.rglob("*.py") for code in re.findall(r'"([A-Z]{2}\d{3})"', file.read_text())
+    }
+    assert len(used) > 50
+    assert used <= explanations().keys()
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ Text = Annotated[str, Field(min_length=1)]
 class Model(BaseModel):
     """What all models share: frozen, strict about keys, filled by the names that people write.
 
-    Default values that are models are made by ``model_construct``: it needs no validator of their own, and
-    building those would cost a third of the time of reading a blueprint.
+    Default values that are models are made by ``model_construct``: it needs no validators of their own, which
+    would be built at every start.
     """
 
     model_config = ConfigDict(
