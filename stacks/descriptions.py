@@ -8,6 +8,7 @@ from groundplan.blueprints.gke_pools import GkePool, gke_pools, tpu_slice
 from groundplan.blueprints.naming import terraform_name
 from groundplan.blueprints.quantities import duration
 from groundplan.facts.accelerators import catalog, machine
+from groundplan.modules import gpu_networks
 from groundplan.modules.graph import Graph
 from groundplan.modules.node_config import gpus
 
@@ -34,8 +35,12 @@ def descriptions(env: Environment, graph: Graph) -> dict[str, str]:
 def _cluster(env: Environment, cluster: Cluster) -> str:
     channel = cluster.release_channel
     version = f"{cluster.min_version} or later" if cluster.min_version else ""
+    fabrics = ", ".join(gpu_networks.made(cluster))
     return _joined(
-        env.cluster_region(cluster), "no channel" if channel == "none" else f"{channel} channel", version
+        env.cluster_region(cluster),
+        "no channel" if channel == "none" else f"{channel} channel",
+        version,
+        f"GPU networks for {fabrics}" if fabrics else "",
     )
 
 
