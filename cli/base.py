@@ -7,9 +7,7 @@ is planned against it. So replacements and deletions show without an account and
 from __future__ import annotations
 
 import dataclasses
-import os
 import shutil
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,6 +20,7 @@ from groundplan.cli import runs
 from groundplan.cli.apply import learn, stages
 from groundplan.cli.output import Output
 from groundplan.cli.project import FOUNDATION, Project
+from groundplan.cli.revision import Revision
 from groundplan.cli.runs import Run, Shown
 from groundplan.errors import BlueprintError, EngineError, InputError, UsageError
 from groundplan.plans.losses import PRECIOUS
@@ -29,51 +28,6 @@ from groundplan.plans.words import counted, noun
 
 if TYPE_CHECKING:
     from groundplan.modules.graph import Stack
-
-
-@dataclass(frozen=True)
-class Revision:
-    """A commit of the repository that a folder is in.
-
-    Args:
-        ref: how the person named it.
-        commit: its full id.
-        folder: the folder from which paths are relative.
-    """
-
-    ref: str
-    commit: str
-    folder: Path
-
-    @classmethod
-    def named(cls, ref: str, folder: Path) -> Revision:
-        """The commit that ``ref`` names.
-
-        Raises:
-            UsageError: there is no git, no repository, or no such commit in it.
-        """
-        inside = _git(folder, "rev-parse", "--git-dir")
-        if inside.returncode:
-            raise UsageError(
-                f"--base needs a git repository, and {folder} is in none that git reads",
-                detail=inside.stderr.decode(errors="replace"),
-            )
-        found = _git(folder, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
-        if found.returncode or ref.startswith("-"):
-            raise UsageError(
-                f"git knows no revision {ref!r} here",
-                hint="A checkout in CI may hold one commit only: fetch the branch first, and name it as git "
-                "does, as in --base origin/main.",
-            )
-        return cls(ref, found.stdout.decode().strip(), folder)
-
-    def __str__(self) -> str:
-        return self.ref if self.commit.startswith(self.ref) else f"{self.ref} ({self.commit[:7]})"
-
-    def read(self, name: str) -> bytes | None:
-        """The content of a file in the folder as it was; None if there was none."""
-        found = _git(self.folder, "cat-file", "blob", f"{self.commit}:./{name}")
-        return None if found.returncode else found.stdout
 
 
 @dataclass(frozen=True)
@@ -208,7 +162,7 @@ def at(revision: Revision, name: str, folder: Path) -> Project | None:
     """The blueprint of a revision, laid down in ``folder`` with its lock file; None if it had none.
 
     Raises:
-        InputError: it has errors.
+        InputError: one of them has errors.
     """
     from groundplan.blueprints.lock import lock_path
     from groundplan.blueprints.reader import read
@@ -222,16 +176,17 @@ def at(revision: Revision, name: str, folder: Path) -> Project | None:
     lock = revision.read(lock_path(name).name)
     if lock is not None:
         lock_path(file).write_bytes(lock)
-    project = None
+    reading = name
     try:
         project = Project(read(file), offline=True, work_directory=folder / "work")
-        project.allocated  # noqa: B018 - reads the lock file too
-    except BlueprintError as problem:
-        where = lock_path(name).name if project else name
+        reading = lock_path(name).name
+        project.allocated  # noqa: B018 - reads the lock file
+    except InputError as problem:
+        found: Sequence[Any] = problem.diagnostics if isinstance(problem, BlueprintError) else ()
         raise InputError(
-            f"{where} of {revision} has errors, so there is nothing to compare with",
+            f"{reading} as it was at {revision} has errors, so there is nothing to compare with",
             hint="Name a revision with --base that this groundplan accepts.",
-            detail="\n".join(f"line {d.position.line}: {d.message}" for d in problem.diagnostics),  # type: ignore[attr-defined]
+            detail="\n".join(f"line {d.position.line}: {d.message}" for d in found) or problem.message,
         ) from None
     return project
 
@@ -329,21 +284,3 @@ def _gone(then: Project, now: Project, left: Sequence[str], shown: Sequence[Show
         project_id = projects.get(stack.name, "")
         found.append(Gone(stack, project_id, stack.name in now.blueprint.removed, project_id in deleted))
     return found
-
-
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """What git says in a folder.
-
-    Raises:
-        UsageError: there is no git.
-    """
-    try:
-        return subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            env={**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
-        )
-    except FileNotFoundError:
-        raise UsageError("--base needs git, and it is not installed") from None
