@@ -78,6 +78,13 @@ class Project:
         return lock_path(Path(self.file))
 
     @property
+    def versions_path(self) -> Path | None:
+        """The dependency lock file beside the blueprint; None for a blueprint from stdin."""
+        from groundplan.engines.terraform.dependency_lock import beside
+
+        return None if self.file.startswith("<") else beside(Path(self.file)).absolute()
+
+    @property
     def learned_path(self) -> Path:
         """What the stand-in's cloud made known; never committed, since its numbers are made up."""
         return self.work_directory / "offline" / "learned.lock.yaml"

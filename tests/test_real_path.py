@@ -1,18 +1,16 @@
 """Real runs without the real cloud: providers out of a mirror, state in a bucket, nothing attached."""
 
 import json
-import os
 from contextlib import contextmanager
 
 import pytest
 
-from groundplan.engines.terraform import dependency_lock, plugin_cache, state
+from groundplan.engines.terraform import dependency_lock, state, unsaved_state
 from groundplan.engines.terraform.engine import find_engines
-from groundplan.engines.terraform.runner import Terraform
 from groundplan.engines.terraform.session import StacksFailed, session
 from groundplan.engines.terraform.workspace import opened
 from groundplan.modules.graph import GcsState, Graph, LocalState, Stack, text
-from tests.support.cloud_storage import CloudStorage
+from tests.support.cloud_storage import CloudStorage, Fault
 from tests.support.mirror import Mirror
 
 pytestmark = pytest.mark.terraform
@@ -64,27 +62,21 @@ def kept(tmp_path):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, storage, kept):
+def run(tmp_path, storage, kept):
     """Open a session on real stacks, in one of several work directories."""
-    init = Terraform.init
-
-    def installing(terraform, **options):
-        work = terraform.directory.parent
-        with plugin_cache.exclusive(work), dependency_lock.lent(kept, terraform.directory):
-            init(terraform, **options)
-
-    monkeypatch.setattr(Terraform, "init", installing)
 
     @contextmanager
     def start(*stacks, engine=ENGINES[0], machine="mine"):
         names = [s.name for s in stacks]
-        with opened(tmp_path / machine, offline=False, stacks=names) as work:
-            cache = plugin_cache.environment(os.environ, plugin_cache.directory(work.path))
-            with pytest.MonkeyPatch.context() as environment:
-                for name, value in (mirror.environment | storage.environment | cache).items():
-                    environment.setenv(name, value)
-                with session(work, engine) as running:
-                    yield running
+        with (
+            opened(tmp_path / machine, offline=False, stacks=names) as work,
+            pytest.MonkeyPatch.context() as environment,
+        ):
+            for name, value in (mirror.environment | storage.environment).items():
+                environment.setenv(name, value)
+            with session(work, engine, locked_versions=kept) as running:
+                running.lock_timeout_seconds = 0
+                yield running
 
     with Mirror(tmp_path, types=TYPES) as mirror:
         yield start
@@ -159,3 +151,31 @@ def test_a_local_state_moves_into_its_bucket(run, storage):
         mine.prepare([after], migrate_state=True)
         assert len(addresses(stored(storage, "dev"))) == 5
         assert not mine.plan([after])[0].changes
+
+
+def test_a_held_lock_stops_a_stack_in_words(run, storage):
+    dev = stack("dev")
+    info = {
+        "ID": "x",
+        "Operation": "OperationTypeApply",
+        "Who": "ci@runner-7",
+        "Path": "gs://state/dev/default.tflock",
+    }
+    lock = storage.buckets.insert("state", "dev/default.tflock", json.dumps(info).encode())
+    with run(dev) as mine, pytest.raises(StacksFailed) as caught:
+        mine.plan([dev])
+    assert caught.value.errors["dev"].message == "the state of dev is locked by ci@runner-7 (apply)"
+    assert str(lock.generation) in caught.value.hint
+
+
+def test_a_state_that_the_bucket_refused_once_does_not_fail_the_apply(run, storage, monkeypatch):
+    monkeypatch.setattr(unsaved_state, "PAUSES_SECONDS", (0.0,))
+    dev = stack("dev")
+    with run(dev) as mine:
+        plans = mine.plan([dev])
+        storage.faults = [Fault("POST", "tfstate", status=503)]
+        assert mine.apply(plans).done == ("dev",)
+        assert len(addresses(stored(storage, "dev"))) == 5
+        storage.faults = [Fault("POST", "tfstate", status=503, times=2)]
+        assert mine.apply(mine.plan([dev], destroy=True)).failed == "dev"
+        assert not mine.plan([dev], destroy=True)[0].changes, "saved before the next plan"

@@ -166,7 +166,7 @@ def resources(monkeypatch):
     """What each stack consists of: resources of the built-in provider stand for those of Google."""
     content = {}
 
-    def document(stack, *, offline):
+    def document(stack, *, offline, guarded):
         settings = {"backend": {"local": {"path": "terraform.tfstate"}}}
         return {"terraform": [settings], "resource": {"terraform_data": content[stack.name]}}
 
@@ -277,7 +277,7 @@ def test_a_real_session_refuses_a_backend_that_holds_offline_state(tmp_path, mon
     elsewhere = tmp_path / "elsewhere.tfstate"
     state.begin_offline(elsewhere)
     content = {"terraform": [{"backend": {"local": {"path": str(elsewhere)}}}]}
-    monkeypatch.setattr(session, "document", lambda stack, offline: content)
+    monkeypatch.setattr(session, "document", lambda stack, offline, guarded: content)
     with (
         opened(tmp_path / "work", offline=False, stacks=["dev"]) as work,
         session.session(work, find_engines()[0]) as real,

@@ -14,13 +14,13 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from groundplan.engines.terraform import environment
+from groundplan.engines.terraform import dependency_lock, environment, plugin_cache, state_lock, unsaved_state
 from groundplan.engines.terraform.engine import Engine
 from groundplan.engines.terraform.events import Diagnostic, Event, Phase
 from groundplan.engines.terraform.process import Interrupt
-from groundplan.engines.terraform.runner import Terraform
+from groundplan.engines.terraform.runner import RunError, Terraform
 from groundplan.engines.terraform.state import Identity, check_kind, identity
-from groundplan.engines.terraform.workspace import Workspace
+from groundplan.engines.terraform.workspace import Root, Workspace
 from groundplan.engines.terraform.writer import document
 from groundplan.errors import EngineError, GroundplanError
 from groundplan.modules.graph import Stack
@@ -80,6 +80,7 @@ class Session:
     on_event: OnEvent
     interrupt: Interrupt
     lock_timeout_seconds: int = LOCK_TIMEOUT_SECONDS
+    locked_versions: Path | None = None  #: the dependency lock file that real stacks share
     _telling: threading.Lock = field(default_factory=threading.Lock)
     _initializing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -157,10 +158,17 @@ class Session:
             try:
                 terraform, _ = self._terraform(plan.name)
                 with self._phase(plan.name, "apply"):
-                    terraform.apply(plan.path, lock_timeout_seconds=self.lock_timeout_seconds)
+                    self._apply(terraform, plan.path)
             except GroundplanError as error:
                 return Applied(tuple(names[:index]), names[index], error, tuple(names[index + 1 :]))
         return Applied(tuple(names))
+
+    def _apply(self, terraform: Terraform, plan: Path) -> None:
+        try:
+            terraform.apply(plan, lock_timeout_seconds=self.lock_timeout_seconds)
+        except RunError as error:
+            if self.workspace.offline or not unsaved_state.saved(error, terraform):
+                raise
 
     def terraform(self, stack: str) -> Terraform:
         """The command line in a stack's root, for everything that is not planned and applied."""
@@ -190,12 +198,25 @@ class Session:
         stamp = f"{self.engine}\n{msgspec.json.encode(content['terraform']).decode()}\n"
         if not (offline and root.is_initialized(stamp)):
             # Not at once: a plugin cache that the stacks share is not safe for concurrent use.
-            with self._initializing, self._phase(stack.name, "init"):
+            with self._initializing, self._phase(stack.name, "init"), self._installing(root):
                 terraform.init(migrate_state=migrate_state)
             root.set_initialized(stamp)
+        if not offline:
+            unsaved_state.settle(terraform, stack.name)
+            warnings += dependency_lock.unknown_facts(root.path)
         state = root.identity() if offline else identity(terraform.state())
         check_kind(state, offline=offline, where=f"the backend of {stack.name}")
         return terraform, warnings, state
+
+    @contextlib.contextmanager
+    def _installing(self, root: Root) -> Iterator[None]:
+        """For ``init`` of a real root: the shared plugin cache to itself, the shared choice of versions."""
+        with contextlib.ExitStack() as held:
+            if not self.workspace.offline:
+                held.enter_context(plugin_cache.exclusive(self.workspace.path))
+                if self.locked_versions is not None:
+                    held.enter_context(dependency_lock.lent(self.locked_versions, root.path))
+            yield
 
     def _each(self, stacks: Sequence[Stack], work: Callable[[Stack], T]) -> list[T]:
         """``work`` for every stack, several at a time. A stack's failure does not stop the others."""
@@ -222,8 +243,12 @@ class Session:
         self._tell(stack, Phase(step=step, state="started"))
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self._tell(stack, Phase(step=step, state="failed", seconds=time.monotonic() - began))
+            if isinstance(error, RunError):
+                raise state_lock.translated(
+                    error, stack, self.engine, self.workspace.root(stack).path
+                ) from None
             raise
         self._tell(stack, Phase(step=step, state="done", seconds=time.monotonic() - began))
 
@@ -238,6 +263,7 @@ def session(
     engine: Engine,
     stacks: Iterable[Stack] | None = None,
     *,
+    locked_versions: Path | None = None,
     on_event: OnEvent = lambda stack, event: None,
     interrupt: Interrupt | None = None,
 ) -> Iterator[Session]:
@@ -248,12 +274,16 @@ def session(
         engine: what to work with.
         stacks: all stacks that it may be asked to work on. The stand-in then serves no types that neither
             they nor the states have, which halves the engine's CPU time. None: it serves every type.
+        locked_versions: the dependency lock file beside the blueprint, for a real run; None: each root
+            keeps its own.
         on_event: told what happens.
         interrupt: how a person stops it.
     """
     interrupt = interrupt or Interrupt()
     if not workspace.offline:
-        yield Session(workspace, engine, environment.real(os.environ), on_event, interrupt)
+        cache = plugin_cache.environment(os.environ, plugin_cache.directory(workspace.path))
+        variables = environment.real({**os.environ, **cache})
+        yield Session(workspace, engine, variables, on_event, interrupt, locked_versions=locked_versions)
         return
     from groundplan.engines.terraform.offline.session import Standin  # loads grpc, which takes its time
 
