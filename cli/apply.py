@@ -86,11 +86,11 @@ def apply_anew(
     """Plan, show, ask and apply; the run, which is over, and what was done."""
     chosen = project.select(names)
     stacks = project.stacks(chosen)
+    trust.check_adoptions(stacks)
     done: list[Done] = []
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
         if project.write_lock():
             output.say(f"{project.lock_path}: address ranges written; commit the file.")
-        trust.prepare(run, stacks)
         for stage in stages(chosen):
             # What the foundation learns (project numbers) is part of the environments' stacks.
             shown = run.plan(trust.adopting(project.stacks(stage)))
@@ -252,7 +252,6 @@ def destroy(
     stacks = project.stacks(project.select(names))[::-1]
     done: list[Done] = []
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
-        trust.prepare(run, stacks)
         shown = run.plan(stacks, destroy=True)
         if not output.as_json:
             run.show(shown)

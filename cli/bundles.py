@@ -75,9 +75,9 @@ def apply_bundles(
     bundles = find(directory, names)
     check(project, bundles, output)
     stacks = project.stacks(project.select(list(bundles)))
+    trust.check_adoptions(stacks, saved=True)
     done: list[Done] = []
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
-        trust.prepare(run, stacks, saved=True)
         run.session.prepare(stacks)
         refuse_moved(run, stacks, bundles)
         shown = [read(run, stack, bundles[stack.name]) for stack in stacks]

@@ -14,10 +14,11 @@ import click
 from groundplan.cli import runs
 from groundplan.cli.project import FOUNDATION
 from groundplan.engines.terraform import recovery
-from groundplan.engines.terraform.backups import mend
 from groundplan.engines.terraform.known_errors import Known, explain
+from groundplan.engines.terraform.local_state import is_local, mend
 from groundplan.engines.terraform.recovery import Standing
 from groundplan.engines.terraform.runner import RunError
+from groundplan.engines.terraform.writer import STATE_FILE
 from groundplan.errors import EngineError, GroundplanError, Interrupted
 from groundplan.plans.differences import differences
 from groundplan.plans.model import Action, Change
@@ -66,7 +67,7 @@ def report(
         applied: the stacks that this command applied before.
     """
     root = run.session.workspace.root(one.stack.name)
-    mended = mend(run.session.workspace, one.stack)
+    broken = _broken_state(run, one)
     now = recovery.standing(
         one.plan,
         recovery.events_of(root.logs / "apply.jsonl"),
@@ -79,12 +80,14 @@ def report(
         *([f"The full text: {log}"] if log.exists() else []),
         "",
         *_standing(now, one),
-        *([str(mended)] if mended else []),
+        *([broken] if broken else []),
         *([f"The state before this apply: {backup}"] if backup else []),
         *([f"Applied before: {', '.join(applied)}"] if applied else []),
     ]
     kind = Interrupted if isinstance(error, Interrupted) else EngineError
-    return kind(_message(one, failures, error), hint=_hint(one, failures, error), detail="\n".join(lines))
+    return kind(
+        _message(one, failures, error), hint=_hint(one, failures, error, now), detail="\n".join(lines)
+    )
 
 
 def differs(run: Run, one: Shown, again: str) -> EngineError:
@@ -209,6 +212,19 @@ def _message(one: Shown, failures: Sequence[Failure], error: GroundplanError) ->
 # -- what exists now
 
 
+def _broken_state(run: Run, one: Shown) -> str:
+    """What happened to a local state that was cut off; empty if it is well."""
+    if not is_local(run.session.workspace, one.stack):
+        return ""
+    try:
+        mended = mend(run.session.workspace.path / one.stack.name / STATE_FILE, one.stack.name)
+    except EngineError as error:
+        return f"{error.message}. {error.hint}"
+    except OSError as problem:
+        return f"The state was cut off, and restoring it failed ({problem.strerror}); the next run does it."
+    return str(mended) if mended else ""
+
+
 def _standing(now: Standing, one: Shown) -> Iterable[str]:
     """How far it came, by things of the blueprint."""
     actions = {change.action for change in one.plan.actual}
@@ -225,6 +241,7 @@ def _standing(now: Standing, one: Shown) -> Iterable[str]:
         (have, now.done),
         (lack, now.open),
         ("Half made; the next apply replaces it", now.half_made),
+        ("Exists, but the saved state does not know it", now.unrecorded),
         ("May exist without being in the state; the next apply says so", now.uncertain),
     )
     for head, changes in sections:
@@ -255,18 +272,18 @@ def _things(changes: Iterable[Change], one: Shown) -> Iterable[str]:
 # -- how to go on
 
 
-def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError) -> str:
+def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError, now: Standing) -> str:
     """What to do about each kind of error, and the command that goes on."""
     lines = list(dict.fromkeys(failure.known.action for failure in failures if failure.known))
     if not failures and not isinstance(error, Interrupted):
         lines += [error.hint] if error.hint else []
-    existing = [
-        failure.change.address
-        for failure in failures
-        if failure.change and failure.known and failure.known.remedy == "adopt"
-    ]
+    graph = one.stack.graph
+    existing = dict(now.ids)
+    for failure in failures:
+        if failure.change and failure.known and failure.known.remedy == "adopt":
+            address = failure.change.address
+            existing.setdefault(address, recovery.object_id(graph[address], graph))
     if existing:
-        graph = one.stack.graph
-        options = [f"--adopt={address}={recovery.object_id(graph[address], graph)}" for address in existing]
+        options = [f"--adopt={address}={id_}" for address, id_ in existing.items()]
         return "\n".join([*lines, f"Take over: {command(*options, names=[one.stack.name])}"])
     return "\n".join([*lines, f"Go on: {command()}"])

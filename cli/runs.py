@@ -114,8 +114,9 @@ def opened(
         EngineError: no fitting engine, no credentials for a real run, or the work directory is in use.
         BlueprintError: a real run of a blueprint with keys that are not provisioned yet.
     """
-    from groundplan.engines.terraform.backups import mend
+    from groundplan.cli import trust
     from groundplan.engines.terraform.engine import choose_offline, choose_real
+    from groundplan.engines.terraform.local_state import settle
     from groundplan.engines.terraform.session import session
     from groundplan.engines.terraform.workspace import opened as workspace_opened
 
@@ -132,11 +133,17 @@ def opened(
         stopping(output) as interrupt,
         workspace_opened(project.work_directory, offline=project.offline, stacks=names) as workspace,
     ):
-        for stack in stacks:
-            mended = mend(workspace, stack)
-            if mended:
-                output.warn(f"{stack.name}: {mended}")
-        with session(workspace, engine, stacks, on_event=progress.event, interrupt=interrupt) as running:
+        for mended in settle(workspace, stacks, patience_seconds=trust.lock_timeout()):
+            output.warn(str(mended))
+        with session(
+            workspace,
+            engine,
+            stacks,
+            on_event=progress.event,
+            interrupt=interrupt,
+            locked_versions=project.versions_path,
+        ) as running:
+            running.lock_timeout_seconds = trust.lock_timeout()
             yield Run(project, engine, running, output, progress)
 
 

@@ -96,6 +96,14 @@ ADOPT = click.option(
 )
 
 
+def lock_timeout() -> int:
+    """How many seconds to wait for a state that somebody else works on."""
+    from groundplan.engines.terraform.session import LOCK_TIMEOUT_SECONDS
+
+    asked = current().lock_timeout
+    return LOCK_TIMEOUT_SECONDS if asked is None else asked
+
+
 def so_far() -> str:
     """What this command has applied up to now, for the message of a refusal."""
     applied = current().applied
@@ -130,11 +138,10 @@ def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
 # -- before an apply
 
 
-def prepare(run: Run, stacks: Sequence[Stack], *, saved: bool = False) -> None:
-    """Hand the options on: how long to wait for a lock, and what to take over.
+def check_adoptions(stacks: Sequence[Stack], *, saved: bool = False) -> None:
+    """See that ``--adopt`` fits.
 
     Args:
-        run: the run.
         stacks: all stacks of the command.
         saved: plans are applied that were made before.
 
@@ -146,8 +153,6 @@ def prepare(run: Run, stacks: Sequence[Stack], *, saved: bool = False) -> None:
         raise UsageError(
             "--adopt changes the plan, and --plan applies one as it is", hint="Leave out --plan."
         )
-    if trust.lock_timeout is not None:
-        run.session.lock_timeout_seconds = trust.lock_timeout
     for address, _ in trust.adopt:
         having = [stack.name for stack in stacks if address in stack.graph]
         if len(having) != 1:

@@ -26,7 +26,8 @@ class ResourceEvent(msgspec.Struct, frozen=True, kw_only=True):
     """Something happens, or is planned to happen, to one resource.
 
     ``action`` is Terraform's verb: create, update, delete, replace, read, import, move, forget, remove, noop;
-    empty for a refresh. ``seconds`` is how long the operation has taken so far.
+    empty for a refresh. ``seconds`` is how long the operation has taken so far, ``id`` the object's id when
+    it is done.
     """
 
     kind: ResourceKind
@@ -34,6 +35,7 @@ class ResourceEvent(msgspec.Struct, frozen=True, kw_only=True):
     action: str = ""
     reason: str = ""
     seconds: float = 0
+    id: str = ""
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -109,6 +111,7 @@ class _Operation(msgspec.Struct):
     action: str = ""
     reason: str = ""
     elapsed_seconds: float = 0
+    id_value: str = ""
 
 
 class _Line(msgspec.Struct):
@@ -151,5 +154,6 @@ def parse(line: bytes) -> Event:
             action=operation.action,
             reason=operation.reason,
             seconds=operation.elapsed_seconds,
+            id=operation.id_value,
         )
     return Message(kind=found.type, text=found.text)

@@ -8,7 +8,7 @@ Each entry names where its wording was seen or is documented. Parts of the messa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 #: What can be done: ``retry`` later and change nothing, ``change`` the blueprint, ``ask`` somebody with more
@@ -29,6 +29,7 @@ class Known:
         action: what to do.
         remedy: of what kind that is.
         source: where the wording or the rule comes from.
+        uncertain: what was asked for may have been done all the same.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Known:
     action: str
     remedy: Remedy
     source: str
+    uncertain: bool = False
 
 
 KNOWN = (
@@ -211,6 +213,7 @@ KNOWN = (
         "is named and can be taken over.",
         "retry",
         "developer.hashicorp.com/terraform/language/resources/syntax#operation-timeouts",
+        uncertain=True,
     ),
     Known(
         "unavailable",
@@ -238,6 +241,7 @@ KNOWN = (
         "then, with the command to take it over.",
         "retry",
         "developer.hashicorp.com/terraform/plugin/debugging",
+        uncertain=True,
     ),
     Known(
         "disk-full",
@@ -261,13 +265,8 @@ def explain(message: str) -> Known | None:
         found = re.search(known.sign, text)
         if found:
             words = _Words({name: value for name, value in found.groupdict().items() if value})
-            return Known(
-                known.name,
-                known.sign,
-                known.meaning.format_map(words),
-                known.action.format_map(words),
-                known.remedy,
-                known.source,
+            return replace(
+                known, meaning=known.meaning.format_map(words), action=known.action.format_map(words)
             )
     return None
 

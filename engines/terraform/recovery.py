@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from groundplan.engines.terraform.backups import is_local
-from groundplan.engines.terraform.events import Event, ResourceEvent, parse
+from groundplan.engines.terraform.events import Diagnostic, Event, ResourceEvent, parse
+from groundplan.engines.terraform.known_errors import explain
+from groundplan.engines.terraform.local_state import is_local
 from groundplan.engines.terraform.offline.templates import fill
 from groundplan.engines.terraform.process import Interrupt
 from groundplan.engines.terraform.session import Session
@@ -19,6 +20,8 @@ from groundplan.errors import GroundplanError
 from groundplan.modules.graph import Graph, Reference, Resource, Stack, Text
 from groundplan.plans.model import Action, Change, Plan
 
+#: What is seen in the state; ``NO_OP`` is an import.
+_COMES, _GOES = (Action.CREATE, Action.MOVE, Action.NO_OP), (Action.DELETE, Action.FORGET)
 #: A resource's operation in Terraform's events; a replacement has two, its creation counts.
 _EVENT_ACTION = {Action.UPDATE: "update", Action.REPLACE: "create"}
 
@@ -30,21 +33,27 @@ class Standing:
     Attributes:
         done: what was asked for is so.
         half_made: the object exists, but its creation failed; Terraform replaces it in the next apply.
-        uncertain: the engine or the provider ended while it was at work on it: the object may exist.
+        unrecorded: the engine said that it made the object, but the state that was saved does not know it.
+        uncertain: the engine or the provider ended, or gave up waiting, while it was being made: the object
+            may exist.
         open: not done.
+        ids: address → id, of the unrecorded ones.
         from_state: the state could be read; else all of this is from what the engine said.
     """
 
     done: tuple[Change, ...] = ()
     half_made: tuple[Change, ...] = ()
+    unrecorded: tuple[Change, ...] = ()
     uncertain: tuple[Change, ...] = ()
     open: tuple[Change, ...] = ()
+    ids: Mapping[str, str] = field(default_factory=dict)
     from_state: bool = True
 
     @property
     def total(self) -> int:
         """How many changes the plan has."""
-        return len(self.done) + len(self.half_made) + len(self.uncertain) + len(self.open)
+        lists = (self.done, self.half_made, self.unrecorded, self.uncertain, self.open)
+        return sum(map(len, lists))
 
 
 def standing(plan: Plan, events: Iterable[Event], state: bytes | None) -> Standing:
@@ -55,34 +64,67 @@ def standing(plan: Plan, events: Iterable[Event], state: bytes | None) -> Standi
         events: what the engine said while it applied.
         state: the state now; None if it cannot be read.
     """
-    told = [event for event in events if isinstance(event, ResourceEvent)]
+    told = _Told(events)
     recorded = None if state is None else _recorded(state)
-    started, ended = set(), set()
-    for event in told:
-        if event.kind == "apply_start":
-            started.add((event.address, event.action))
-        elif event.kind in ("apply_complete", "apply_errored"):
-            ended.add((event.address, event.action))
-    completed = {(event.address, event.action) for event in told if event.kind == "apply_complete"}
-    cut_off = {address for address, _ in started - ended}
-    lists: dict[str, list[Change]] = {"done": [], "half_made": [], "uncertain": [], "open": []}
+    lists: dict[str, list[Change]] = {}
     for change in plan.actual:
-        if recorded and recorded.get(change.address) == "tainted":
-            lists["half_made"].append(change)
-        elif _is_done(change, completed, recorded):
-            lists["done"].append(change)
-        else:
-            lists["uncertain" if change.address in cut_off else "open"].append(change)
-    return Standing(**{name: tuple(found) for name, found in lists.items()}, from_state=state is not None)
+        lists.setdefault(_list_of(change, told, recorded), []).append(change)
+    return Standing(
+        **{name: tuple(found) for name, found in lists.items()},
+        ids={change.address: told.ids[change.address] for change in lists.get("unrecorded", ())},
+        from_state=state is not None,
+    )
 
 
-def _is_done(change: Change, completed: set[tuple[str, str]], recorded: Mapping[str, str] | None) -> bool:
-    """What comes and goes is seen in the state; what changes is known from the events only."""
-    action = change.action
-    if action in _EVENT_ACTION or recorded is None:
-        return (change.address, _EVENT_ACTION.get(action, action.value)) in completed
-    gone = action in (Action.DELETE, Action.FORGET)
-    return (change.address not in recorded) if gone else (change.address in recorded)
+class _Told:
+    """What the engine said: what it completed, what it never came back to, and the ids of objects."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        started: set[tuple[str, str]] = set()
+        ended: set[tuple[str, str]] = set()
+        self.completed: set[tuple[str, str]] = set()
+        self.ids: dict[str, str] = {}
+        given_up: set[str] = set()
+        for event in events:
+            if isinstance(event, Diagnostic):
+                known = explain(f"{event.summary} {event.detail}")
+                if known and known.uncertain:
+                    given_up.add(event.address)
+            if not isinstance(event, ResourceEvent):
+                continue
+            operation = (event.address, event.action)
+            if event.kind == "apply_start":
+                started.add(operation)
+            elif event.kind in ("apply_complete", "apply_errored"):
+                ended.add(operation)
+            if event.kind == "apply_complete":
+                self.completed.add(operation)
+                self.ids[event.address] = event.id
+        self.cut_off = given_up | {address for address, _ in started - ended}
+
+
+def _list_of(change: Change, told: _Told, recorded: Mapping[str, str] | None) -> str:
+    """The name of the list in ``Standing``.
+
+    What comes and goes is seen in the state; what changes is known from the events only.
+    """
+    address, action = change.address, change.action
+    completed = (address, _EVENT_ACTION.get(action, action.value)) in told.completed
+    if recorded is not None and action in _COMES:
+        if recorded.get(address) == "tainted":
+            return "half_made"
+        if address in recorded:
+            return "done"
+        if completed:
+            return "unrecorded"
+    elif recorded is not None and action in _GOES and address not in recorded:
+        return "done"
+    elif recorded is not None and recorded.get(address) == "tainted":
+        return "half_made"
+    elif completed:
+        return "done"
+    made = action in (Action.CREATE, Action.REPLACE)
+    return "uncertain" if made and address in told.cut_off else "open"
 
 
 class _Instance(msgspec.Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import msgspec
 from groundplan.engines.terraform import process
 from groundplan.engines.terraform.engine import Engine
 from groundplan.engines.terraform.events import Diagnostic, Event, parse, readable
+from groundplan.engines.terraform.known_errors import explain
 from groundplan.engines.terraform.process import Interrupt
 from groundplan.errors import EngineError, Interrupted
 
@@ -43,9 +45,11 @@ class RunError(EngineError):
         shown = [str(error) for error in errors[:SHOWN_ERRORS]]
         if len(errors) > SHOWN_ERRORS:
             shown.append(f"… and {len(errors) - SHOWN_ERRORS} more errors")
+        known = [explain(f"{error.summary} {error.detail}") for error in errors]
+        advice = dict.fromkeys(entry.action for entry in known if entry)
         super().__init__(
             f"{command} failed: {errors[0].summary.splitlines()[0]}" if errors else f"{command} failed",
-            hint=f"The whole output is in {log}",
+            hint="\n".join([*advice, f"The whole output is in {log}"]),
             detail="\n".join(shown) or last_words,
         )
         self.command = command
@@ -209,8 +213,8 @@ class Terraform:
         """The exception for a failed command, after its output was written to a readable log."""
         log = self.logs / f"{command}.log"
         text = "\n".join(readable(line) for line in output.splitlines())
-        with process.private(log), log.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with contextlib.suppress(OSError), process.private(log), log.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")  # a full disk must not hide what failed
         if interrupts > 1:
             return Interrupted(f"{command} was abandoned; its output is in {log}", hint=ABANDONED_HINT)
         if interrupts:
