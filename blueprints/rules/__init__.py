@@ -5,6 +5,7 @@ One file per area. A rule is added by writing its function; ``RULES`` finds it.
 
 from groundplan.blueprints.rules import (
     endpoint,
+    exhaustion,
     labels,
     later,
     maintenance,
@@ -18,7 +19,20 @@ from groundplan.blueprints.rules import (
 )
 from groundplan.blueprints.rules.base import Rule
 
-_AREAS = (names, labels, taints, ranges, zones, references, text, endpoint, nodes, maintenance, later)
+_AREAS = (
+    names,
+    labels,
+    taints,
+    ranges,
+    exhaustion,
+    zones,
+    references,
+    text,
+    endpoint,
+    nodes,
+    maintenance,
+    later,
+)
 
 #: All rules, by code.
 RULES: tuple[Rule, ...] = tuple(

@@ -20,8 +20,6 @@ HERE = "The blueprint language"
 
 #: The longest prefix that each range may have. Pods: one node of 110 pods takes a /24.
 LONGEST_PREFIX = {"nodes": 29, "pods": 24, "services": 27}
-TAKEN_PER_SUBNET = 4  #: addresses of a primary range that Google Cloud keeps
-DEFAULT_PODS_PER_NODE = 110
 
 
 @blueprint_rule("IP001", "ranges do not overlap", source=HERE)
@@ -71,29 +69,6 @@ def too_small(view: EnvironmentView) -> Iterator[Problem]:
                     (*path, "ranges", kind),
                     f"{network} is too small for {kind}",
                     f"GKE wants a /{longest} or larger.",
-                )
-
-
-@environment_rule("IP004", "ranges hold the nodes that pools may have", source=GKE, severity="warning")
-def too_small_for_pools(view: EnvironmentView) -> Iterator[Problem]:
-    """A pool stops growing when no address is left, in the middle of a run."""
-    for path, cluster in view.clusters():
-        wanted = sum(pool.nodes.max for pool in cluster.node_pools.values() if pool.nodes)
-        largest = max(
-            (pool.max_pods_per_node or DEFAULT_PODS_PER_NODE for pool in cluster.node_pools.values()),
-            default=1,
-        )
-        per_node = 1 << (2 * largest - 1).bit_length()
-        for kind, network in _written(cluster):
-            holds = {
-                "nodes": network.num_addresses - TAKEN_PER_SUBNET,
-                "pods": network.num_addresses // per_node,
-            }.get(kind)
-            if holds is not None and network.prefixlen <= LONGEST_PREFIX[kind] and holds < wanted:
-                yield Problem(
-                    (*path, "ranges", kind),
-                    f"{network} has room for {holds} nodes; the pools may have {wanted}",
-                    "Choose a larger range, or leave it out.",
                 )
 
 
