@@ -7,6 +7,8 @@ policies. Its text depends on its content only, so that a diff shows what change
 Ranges are allocated once: the first free ones in the environment's address space, clusters in the order of
 the file. What the lock holds stays, so a cluster that is added anywhere changes no other. Ranges are kept
 apart over all environments, so that their networks can be connected one day.
+
+What was renamed is remembered here too (``blueprints.renames``).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from groundplan.blueprints.gpu_networks import gpu_networks
 from groundplan.blueprints.loader import parse
 from groundplan.blueprints.model import Blueprint, Cluster, Environment, Model, Name, Number
 from groundplan.blueprints.quantities import Matching, Network
+from groundplan.blueprints.renames import recorded, relevant
 from groundplan.blueprints.shapes import of_model
 from groundplan.blueprints.structure import misfits, plain
 from groundplan.blueprints.translation import refusals
@@ -38,6 +41,7 @@ HEADER = """\
 # Written by groundplan; commit this file. It keeps what must not change once it is used (address ranges) and
 # what is only known after something was made (project numbers, folders, access policies).
 """
+ItemPath = Annotated[str, Matching(r"[a-z_]+(/[-a-z0-9_]+)+", "a path is written clusters/main")]
 AccessPolicy = Annotated[str, Matching(r"(accessPolicies/)?[0-9]{1,30}", "an access policy has a number")]
 
 
@@ -59,6 +63,9 @@ class EnvironmentLock(Model):
     project_number: Number | None = Field(None, description="Number of its project.")
     folder: Number | None = Field(None, description="Number of its folder.")
     access_policy: AccessPolicy | None = Field(None, description="Its access policy.")
+    renamed: tuple[dict[ItemPath, ItemPath], ...] = Field(
+        (), description="Present path of what was renamed → path before, oldest first."
+    )
     ranges: dict[Name, ClusterRanges] = Field({}, description="Address ranges by cluster.")
     gpu_networks: dict[Name, dict[Name, Network]] = Field(
         {}, description="Address ranges of GPU networks, by cluster and machine type."
@@ -172,6 +179,11 @@ def lock_text(lock: Lock) -> str:
             "access_policy": kept.access_policy,
         }
         written = [f'    {key}: "{value}"' for key, value in values.items() if value is not None]
+        if kept.renamed:
+            written.append("    renamed:")
+        for batch in kept.renamed:
+            first, *others = (f"{path}: {before}" for path, before in batch.items())
+            written += [f"      - {first}", *(f"        {other}" for other in others)]
         if kept.ranges:
             written.append("    ranges:")
         for cluster, ranges in sorted(kept.ranges.items()):
@@ -187,13 +199,14 @@ def lock_text(lock: Lock) -> str:
 
 
 def allocate(blueprint: Blueprint, lock: Lock) -> Lock:
-    """A lock in which every cluster has ranges, and its GPU networks have theirs.
+    """A lock in which every cluster has ranges, its GPU networks have theirs, and every rename is remembered.
 
     Ranges of clusters that are gone stay reserved until ``prune``. Fixed ``ranges`` of the blueprint are
     taken over. A cluster with ``renamed_from`` keeps the ranges of its old name.
 
     Raises:
-        InputError: an address space is full, ranges overlap, or lock and blueprint say different ranges.
+        InputError: an address space is full, ranges overlap, lock and blueprint say different ranges, or
+            two items would get the same names in the cloud.
     """
     environments = dict(lock.environments)
     environments |= {name: _renamed(one, lock) for name, one in blueprint.environments.items()}
@@ -258,16 +271,14 @@ def _with_gpu_networks(environment: Environment, kept: EnvironmentLock, taken: T
 def _gpu_networks(environment: Environment) -> dict[str, dict[str, int]]:
     """Cluster → machine type → number of subnets, of the GPU networks that an environment has."""
     return {
-        key: {
-            one.key: one.subnets for one in gpu_networks(cluster, cluster.node_pools.values()).values()
-        }
+        key: {one.key: one.subnets for one in gpu_networks(cluster, cluster.node_pools.values()).values()}
         for key, cluster in environment.clusters.items()
         if not cluster.existing
     }
 
 
 def prune(blueprint: Blueprint, lock: Lock) -> Lock:
-    """A lock without the ranges of what is not in the blueprint any more."""
+    """A lock without the ranges and renames of what is not in the blueprint any more."""
     environments = {}
     for name, environment in blueprint.environments.items():
         if name in lock.environments:
@@ -279,7 +290,12 @@ def prune(blueprint: Blueprint, lock: Lock) -> Lock:
                 for key, held in kept.gpu_networks.items()
             }
             networks = {key: held for key, held in networks.items() if held}
-            environments[name] = kept.model_copy(update={"ranges": ranges, "gpu_networks": networks})
+            update = {
+                "ranges": ranges,
+                "gpu_networks": networks,
+                "renamed": relevant(environment, kept.renamed),
+            }
+            environments[name] = kept.model_copy(update=update)
     return Lock(environments=environments)
 
 
@@ -308,7 +324,11 @@ def _fixed(cluster: Cluster) -> dict[str, IPv4Network]:
 
 
 def _renamed(environment: Environment, lock: Lock) -> EnvironmentLock:
-    """What the lock keeps of an environment, under the present names of its clusters."""
+    """What the lock keeps of an environment, under the present names of its clusters.
+
+    Raises:
+        InputError: two items would get the same names in the cloud.
+    """
     kept = lock.environment(environment.name)
     ranges, networks = dict(kept.ranges), dict(kept.gpu_networks)
     for key, cluster in environment.clusters.items():
@@ -317,7 +337,8 @@ def _renamed(environment: Environment, lock: Lock) -> EnvironmentLock:
             ranges[key] = ranges.pop(old)
             if old in networks:
                 networks[key] = networks.pop(old)
-    return kept.model_copy(update={"ranges": ranges, "gpu_networks": networks})
+    renamed = recorded(environment, kept.renamed)
+    return kept.model_copy(update={"ranges": ranges, "gpu_networks": networks, "renamed": renamed})
 
 
 def merged(lock: Lock, overlay: Lock) -> Lock:
@@ -337,6 +358,7 @@ def _merged(kept: EnvironmentLock, over: EnvironmentLock) -> EnvironmentLock:
         project_number=over.project_number or kept.project_number,
         folder=over.folder or kept.folder,
         access_policy=over.access_policy or kept.access_policy,
+        renamed=kept.renamed or over.renamed,
         ranges=dict(ranges),
         gpu_networks={**over.gpu_networks, **kept.gpu_networks},
     )

@@ -10,7 +10,16 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groundplan.blueprints.model import Bucket, Cluster, Environment, Item, Names, NodePool, ProjectSpec
+    from groundplan.blueprints.model import (
+        Bucket,
+        Cluster,
+        Environment,
+        Names,
+        NodePool,
+        ProjectSpec,
+        Renamable,
+        Workload,
+    )
 
 PROJECT_LIMIT = 30  #: Resource Manager: project ids have 6 to 30 characters
 ACCOUNT_LIMIT = 30  #: IAM: service account ids have 6 to 30 characters
@@ -25,9 +34,14 @@ def is_name(text: str) -> bool:
     return bool(NAME.fullmatch(text))
 
 
-def cloud_key(key: str, item: Item) -> str:
-    """The key that an item's name in the cloud is made from: the one it had before it was renamed."""
-    return item.renamed_from or key
+def cloud_key(key: str, item: Renamable) -> str:
+    """The key that an item's name in the cloud is made from: the first it had, for names cannot change."""
+    return item.former[-1].key if item.former else key
+
+
+def kubernetes_account(key: str, workload: Workload) -> str:
+    """The Kubernetes service account of a workload: as written, else called like the workload at first."""
+    return workload.service_account or cloud_key(key, workload)
 
 
 def shorten(name: str, limit: int) -> str:

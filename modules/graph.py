@@ -63,10 +63,11 @@ def text(*parts: str | Reference | Text) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A resource's name in the stack, and the one it had before its blueprint key was renamed."""
+    """A resource's name in the stack, and those it had before blueprint keys were renamed, newest first."""
 
     now: str
-    before: str
+    before: str  #: the same as ``now`` if nothing was renamed
+    earlier: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +237,10 @@ class Graph:
         )
         self._put(resource)
         if isinstance(name, Name) and name.before != now:
-            self.move(f"{type}.{name.before}", resource)
+            later = resource.address
+            for former in (name.before, *name.earlier):
+                self._move(f"{type}.{former}", later)
+                later = f"{type}.{former}"
         return resource
 
     def data(
@@ -267,9 +271,7 @@ class Graph:
         Raises:
             GraphError: ``old`` is still the address of a resource, or was moved already.
         """
-        if old in self._resources or old in self.moves:
-            raise GraphError(f"{_caller()}: {old} cannot become {new.address}: the address is in use")
-        self.moves[old] = new.address
+        self._move(old, new.address)
 
     def adopt(self, resource: Resource, id: str) -> None:
         """``resource`` exists in the cloud under ``id``: Terraform imports it instead of creating it."""
@@ -295,6 +297,12 @@ class Graph:
                     seen.add(needed)
                     queue.append(needed)
         return seen
+
+    def _move(self, old: str, later: str) -> None:
+        """A step of a move: what is called ``later`` now was called ``old`` before."""
+        if old in self._resources or old in self.moves:
+            raise GraphError(f"{_caller()}: {old} cannot become {later}: the address is in use")
+        self.moves[old] = later
 
     def _put(self, resource: Resource) -> Resource:
         problems = list(self._problems(resource))

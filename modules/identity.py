@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from groundplan.blueprints.naming import account_id, cloud_key
+from groundplan.blueprints.naming import account_id, cloud_key, kubernetes_account
 from groundplan.facts.roles import roles, short
 from groundplan.modules.graph import Graph, Reference, Resource, Text, text
 from groundplan.modules.names import stack_name
@@ -104,11 +104,10 @@ def bucket_roles(workload: Workload) -> dict[str, str]:
 
 def principal(env: Environment, key: str, workload: Workload, project_number: str | Reference) -> str | Text:
     """The IAM principal of a workload's Kubernetes service account."""
-    account = workload.service_account or key
     before = "principal://iam.googleapis.com/projects/"
     after = (
         f"/locations/global/workloadIdentityPools/{workload_pool(env)}"
-        f"/subject/ns/{workload.namespace}/sa/{account}"
+        f"/subject/ns/{workload.namespace}/sa/{kubernetes_account(key, workload)}"
     )
     if isinstance(project_number, str):
         return f"{before}{project_number}{after}"

@@ -27,6 +27,12 @@ SIGNS = {
     Action.NO_OP: "=",
 }
 _COMES_OR_GOES = (Action.CREATE, Action.DELETE)
+#: What a plan says of grants that nobody gains or loses.
+_KEPT = {
+    Action.MOVE: "keeps its roles",
+    Action.FORGET: "keeps its roles, no longer managed",
+    Action.NO_OP: "has its roles already; they are adopted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,22 +131,19 @@ class Thing:
         return [_line(change, self.place.label, context, companions)]
 
     def _grants(self, changes: list[Change], context: Context) -> list[Line]:
-        """One line for each member."""
-        by_member: dict[str, list[Change]] = {}
+        """One line for each member, and for what it gains or loses one apart from what it keeps."""
+        whole = _same_action(self.changes)
+        together: dict[tuple[str, Action], list[Change]] = {}
         for change in changes:
             who = self.place.label if self.place.group == "workloads" else grants.member(change)
-            by_member.setdefault(who, []).append(change)
-        whole = _same_action(self.changes)
-        action = whole if whole in _COMES_OR_GOES else Action.UPDATE
-        return [
-            Line(
-                action,
-                who,
-                grants.sentence(same, context.names, new=action is Action.CREATE),
-                addresses=_addresses(same),
-            )
-            for who, same in by_member.items()
-        ]
+            changed = whole if whole in _COMES_OR_GOES else Action.UPDATE
+            action = change.action if change.action in _KEPT else changed
+            together.setdefault((who, action), []).append(change)
+        found = []
+        for (who, action), same in together.items():
+            text = _KEPT.get(action) or grants.sentence(same, context.names, new=action is Action.CREATE)
+            found.append(Line(action, who, text, addresses=_addresses(same)))
+        return found
 
 
 def _without_repetition(lesser: list[Change], main: list[Change]) -> list[Change]:

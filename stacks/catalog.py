@@ -59,4 +59,7 @@ def owns(blueprint: Blueprint) -> dict[str, str]:
 def _stack(blueprint: Blueprint, lock: Lock, name: str) -> Stack:
     if name == FOUNDATION:
         return foundation(blueprint, lock)
-    return environment(blueprint, blueprint.environments[name], lock)
+    from groundplan.blueprints.renames import remembered
+
+    env = remembered(blueprint, blueprint.environments[name], lock.environment(name).renamed)
+    return environment(blueprint, env, lock)

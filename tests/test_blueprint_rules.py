@@ -278,6 +278,18 @@ CASES = {
         [("foundation: {project: google-seed}\n" + WHOLE, "google-seed")],
         ["foundation: {project: llm-seed}\n" + WHOLE],
     ),
+    "NM013": (
+        [
+            (main(pools=f"{SYSTEM}, x: {{{L4}, name: y, renamed_from: system}}"), "system"),
+            (main(pools=f"{SYSTEM}, x: {{{L4}, renamed_from: x}}"), "x"),
+            (storage("{buckets: {a: {renamed_from: old}, b: {name: other-b, renamed_from: old}}}"), "old"),
+            (one("workloads: {a: {}, b: {renamed_from: a}}"), "a"),
+        ],
+        [
+            main("renamed_from: old", f"{SYSTEM}, x: {{{L4}, renamed_from: main}}"),
+            storage("{buckets: {a: {renamed_from: old}, b: {renamed_from: older}}}"),
+        ],
+    ),
     "RF001": (
         [
             (workload("reads: [buckets/dataset]"), "buckets/dataset"),

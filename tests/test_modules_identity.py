@@ -87,7 +87,7 @@ def test_a_renamed_workload_or_bucket_keeps_its_grants():
         platform(
             {
                 "ml-dev": {
-                    "workloads": {"fitter": {"renamed_from": "trainer", "writes": ["buckets/models"]}},
+                    "workloads": {"fitter": {"renamed_from": "tuner", "writes": ["buckets/models"]}},
                     "storage": {"buckets": {"models": {"renamed_from": "weights"}}},
                 }
             },
@@ -95,7 +95,7 @@ def test_a_renamed_workload_or_bucket_keeps_its_grants():
         )
     ).graph
     assert graph.moves == {
-        f"{GRANT}.trainer_weights": f"{GRANT}.fitter_models",
+        f"{GRANT}.tuner_weights": f"{GRANT}.fitter_models",
         "google_storage_bucket.weights": "google_storage_bucket.models",
     }
     assert graph["google_storage_bucket.models"].attributes["name"] == "llm-ml-dev-weights"

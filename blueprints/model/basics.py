@@ -1,8 +1,8 @@
 """What all models of the language share: their base classes and the kinds of text they hold."""
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from groundplan.blueprints.quantities import Integer, Matching
 
@@ -84,7 +84,37 @@ class Whole(Model):
     written: ClassVar[tuple[str, ...]] = ()
 
 
-class Item(Model):
+class Former(NamedTuple):
+    """A key that an item had before it was renamed.
+
+    Attributes:
+        rename: number of the rename that ended it; what is renamed together has one number.
+        key: the key.
+        taken: another item has, or had later, the address that follows from it.
+    """
+
+    rename: int
+    key: str
+    taken: bool = False
+
+
+class Renamable(Model):
+    """Something that may have had another key before."""
+
+    if TYPE_CHECKING:
+        renamed_from: str | None
+
+    _former: tuple[Former, ...] = PrivateAttr(())
+
+    @property
+    def former(self) -> tuple[Former, ...]:
+        """The keys it had before, newest first: what the lock file remembers, else ``renamed_from``."""
+        if self._former or not self.renamed_from:
+            return self._former
+        return (Former(0, self.renamed_from),)
+
+
+class Item(Renamable):
     """Something that gets a name in the cloud."""
 
     name: Name | None = Field(

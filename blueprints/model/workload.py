@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from groundplan.blueprints.model.basics import LATER, Item, Model, Name, Role, Text
+from groundplan.blueprints.model.basics import LATER, Item, Model, Name, Renamable, Role, Text
 
 
 class Mount(Model):
@@ -14,7 +14,7 @@ class Mount(Model):
     cache: Literal["local-ssd", "memory", "none"] = Field("none", description="Medium of the file cache.")
 
 
-class Workload(Model):
+class Workload(Renamable):
     """A Kubernetes identity and exactly what it may touch."""
 
     namespace: Name = Field("default", description="Kubernetes namespace.")

@@ -13,6 +13,7 @@ from groundplan.blueprints.rules import (
     nodes,
     ranges,
     references,
+    renames,
     taints,
     text,
     zones,
@@ -21,6 +22,7 @@ from groundplan.blueprints.rules.base import Rule
 
 _AREAS = (
     names,
+    renames,
     labels,
     taints,
     ranges,
