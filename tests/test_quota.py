@@ -1,5 +1,6 @@
 """What environments need at most: exact numbers, whose quota it is, and ranges that pools can exhaust."""
 
+import doctest
 import json
 
 import pytest
@@ -8,11 +9,14 @@ from blueprint_texts import cut, document, found, one
 from cli_factory import groundplan, project
 
 from groundplan.blueprints.capacity_arithmetic import local_ssd_gib, most_nodes, pod_block, with_upgrades
+from groundplan.blueprints.library import library_blueprints
 from groundplan.blueprints.lock import Lock, allocate
 from groundplan.blueprints.model import NodePool
+from groundplan.blueprints.reader import read
 from groundplan.blueprints.rules.exhaustion import in_lock
 from groundplan.facts.accelerators import catalog
 from groundplan.facts.quotas import accelerator_quota, cpu_quota, disk_quota, quotas
+from groundplan.stacks import quota as view
 from groundplan.stacks.quota import clusters, quota, uncounted
 
 EVERYTHING = """
@@ -119,6 +123,11 @@ def test_a_need_says_what_takes_it_and_of_which_model():
     assert by_metric["PREEMPTIBLE_TPU_V5P"].model == "TPU v5p"
     assert by_metric["CPUS"].model == ""
     assert [need.metric for need in quota(env) if not need.confirmed] == ["hyperdisk-ml capacity"]
+
+
+def test_the_example_in_the_docstring_is_what_the_starter_needs():
+    env = read(library_blueprints()["starter"]).blueprint.environments["ml-dev"]
+    assert doctest.testmod(view, extraglobs={"env": env}) == (0, 1)
 
 
 def test_machines_that_come_with_gpus_need_no_quota_of_cpus():
@@ -279,11 +288,12 @@ def test_a_range_that_pools_can_exhaust_is_an_error_of_validate(ranges, at, mess
         assert "nodes: {min: 0, max: 5}" in text.splitlines()[place.line - 3]
 
 
-def test_the_hint_names_a_size_that_is_enough():
-    for kind, prefix in (("nodes", 28), ("pods", 20)):
-        (error,) = found(SMALL.replace("{RANGES}", f"{{{kind}: 10.64.0.0/{prefix + 1}}}"))
+def test_the_hint_names_a_size_that_is_just_enough():
+    text = SMALL.replace("max: 5", "max: 4")  # eight nodes: 2,048 addresses for pods
+    for kind, prefix in (("nodes", 28), ("pods", 21)):
+        (error,) = found(text.replace("{RANGES}", f"{{{kind}: 10.64.0.0/{prefix + 1}}}"))
         assert f"Choose a /{prefix} or larger" in error.hint
-        assert not found(SMALL.replace("{RANGES}", f"{{{kind}: 10.64.0.0/{prefix}}}"))
+        assert not found(text.replace("{RANGES}", f"{{{kind}: 10.64.0.0/{prefix}}}"))
 
 
 def test_fewer_pods_on_a_node_make_room():
@@ -296,10 +306,10 @@ def test_an_allocated_range_points_at_the_pool_that_takes_most():
     text = SMALL.replace("ranges: {RANGES}", "zones: [a]").replace(
         "clusters:", "network: {address_space: 10.64.0.0/20}\n    clusters:", 1
     )
-    read = document(text.replace("max: 5", "max: 4"))
-    lock = allocate(read.blueprint, Lock())
+    small = document(text.replace("max: 5", "max: 4"))
+    lock = allocate(small.blueprint, Lock())
     assert lock.environment("ml-dev").ranges["main"].pods.prefixlen == 21  # eight nodes
-    assert in_lock(read, lock, ["ml-dev"]) == []
+    assert in_lock(small, lock, ["ml-dev"]) == []
     larger = document(text.replace("max: 5", "max: 40"))
     (problem,) = in_lock(larger, lock, ["ml-dev"])
     assert (problem.severity, problem.code) == ("error", "IP004")
