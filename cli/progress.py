@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from groundplan.cli.output import Output, interactive
 
 if TYPE_CHECKING:
-    from groundplan.engines.terraform.events import Event
+    from groundplan.engines.terraform.events import Event, Phase, ResourceEvent
 
 VERBS = {
     "create": "creating",
@@ -36,12 +36,18 @@ DOING = {
 
 @dataclass
 class _Line:
-    """One stack's line."""
+    """One stack's line: what it is doing, since when, and how many resources were applied."""
 
     doing: str = "waiting"
     done: int = 0
-    started: float = field(default_factory=time.monotonic)
+    started: float | None = None
     ended: float | None = None
+
+    @property
+    def seconds(self) -> str:
+        if self.started is None:
+            return ""
+        return f"{(self.ended or time.monotonic()) - self.started:.1f} s"
 
 
 class Progress:
@@ -70,40 +76,31 @@ class Progress:
             elif isinstance(event, ResourceEvent):
                 self._resource(stack, line, event)
 
-    def _phase(self, stack: str, line: _Line, event: Event) -> None:
-        state, step = getattr(event, "state", ""), getattr(event, "step", "")
-        if state == "started":
-            line.doing = DOING.get(step, step)
-            line.ended = None
-        elif state == "failed":
-            line.doing, line.ended = f"{step} failed", time.monotonic()
+    def _phase(self, stack: str, line: _Line, phase: Phase) -> None:
+        if phase.state == "started":
+            line.doing, line.started, line.ended, line.done = DOING[phase.step], time.monotonic(), None, 0
         else:
-            line.doing = f"{step} done" + (f", {line.done} resources" if line.done else "")
+            applied = f", {line.done} resources" if line.done else ""
+            line.doing = f"{DOING[phase.step]}: {phase.state}{applied}"
             line.ended = time.monotonic()
-        if not self.moving and not (state == "done" and step != "apply"):
+        if not self.moving and (phase.state != "done" or phase.step == "apply"):
             self.output.say(f"{stack}: {line.doing}")
 
-    def _resource(self, stack: str, line: _Line, event: Event) -> None:
-        kind, address, action = (
-            getattr(event, "kind", ""),
-            getattr(event, "address", ""),
-            getattr(event, "action", ""),
-        )
-        if kind in ("apply_start", "apply_progress", "refresh_start"):
-            line.doing = f"{VERBS.get(action, 'reading')} {address}"
-        elif kind == "apply_complete" and action != "read":
+    def _resource(self, stack: str, line: _Line, event: ResourceEvent) -> None:
+        if event.kind in ("apply_start", "apply_progress", "refresh_start"):
+            line.doing = f"{VERBS.get(event.action, 'reading')} {event.address}"
+        elif event.kind == "apply_complete" and event.action != "read":
             line.done += 1
-        elif kind == "apply_errored":
-            line.doing = f"failed: {address}"
-        if not self.moving and kind in ("apply_start", "apply_complete", "apply_errored"):
-            self.output.detail(f"{stack}: {kind.removeprefix('apply_')} {address}")
+        elif event.kind == "apply_errored":
+            line.doing = f"failed: {event.address}"
+        if not self.moving and event.kind.startswith("apply_") and event.kind != "apply_progress":
+            self.output.detail(f"{stack}: {event.kind.removeprefix('apply_')} {event.address}")
 
     def rendered(self) -> str:
         """All lines as text, for the moving display."""
-        now = time.monotonic()
         with self.lock:
             return "\n".join(
-                f"  {name:<{self.width}}  {(line.ended or now) - line.started:5.1f} s  {line.doing}"
+                f"  {name:<{self.width}}  {line.seconds:>7}  {line.doing}"
                 for name, line in self.lines.items()
             )
 
