@@ -21,8 +21,8 @@ LABEL = "cloud.google.com/compute-class"  #: of nodes, and the key of their tain
 
 
 def class_of(cluster: Cluster, key: str) -> str | None:
-    """The compute class that a node pool serves: the first one that names it; None for none."""
-    return next((name for name, order in cluster.compute_classes.items() if key in order), None)
+    """The compute class that a node pool serves; None for none. Of several, the first in the alphabet."""
+    return min((name for name, order in cluster.compute_classes.items() if key in order), default=None)
 
 
 def fallbacks(cluster: Cluster, name: str) -> list[list[str]]:

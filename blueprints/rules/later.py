@@ -42,7 +42,7 @@ def in_environment(view: EnvironmentView) -> Iterator[Problem]:
             yield Problem((*path, "networking"), f"the pool is not provisioned: {reason}", HINT)
     for path, cluster in view.clusters():
         taken: set[str] = set()
-        for name, order in cluster.compute_classes.items():
+        for name, order in sorted(cluster.compute_classes.items()):
             for index, key in enumerate(order):
                 if key in taken:
                     place = (*path, "compute_classes", name, index)
