@@ -6,8 +6,10 @@ stand here, so that ``groundplan --help`` needs none of them.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +17,10 @@ from typing import Any, NoReturn
 
 import click
 
-from groundplan.errors import BlueprintError, GroundplanError, InputError, UsageError
+from groundplan.errors import BlueprintError, GroundplanError, InputError, Interrupted, UsageError
+
+#: What the system says about a disk when it names no file: it came from writing, not from opening.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 #: name → (module, one line of help), in the order of a first day's work.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -105,11 +110,25 @@ def cli(ctx: click.Context, blueprint: str | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the documented code."""
-    sys.exit(run(sys.argv[1:] if argv is None else list(argv)))
+    try:
+        code = run(sys.argv[1:] if argv is None else list(argv))
+    except KeyboardInterrupt:  # while the last words were printed
+        code = Interrupted.exit_code
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to stop
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
     """Run the command line and return the exit code; nothing but messages reaches the person."""
+    former = signal.getsignal(signal.SIGINT)
+    try:
+        return _run(argv)
+    finally:
+        if signal.getsignal(signal.SIGINT) is not former:
+            signal.signal(signal.SIGINT, former)
+
+
+def _run(argv: Sequence[str]) -> int:
     as_json = "--json" in argv
     try:
         result = cli.main(args=list(argv), prog_name="groundplan", standalone_mode=False)
@@ -132,7 +151,8 @@ def run(argv: Sequence[str]) -> int:
     except GroundplanError as error:
         return _failure(error, as_json)
     except OSError as error:
-        return _failure(_of_the_system(error), as_json) if error.filename else _bug(error)
+        ours = error.filename is None and error.errno not in DISK_ERRORS
+        return _bug(error) if ours else _failure(_of_the_system(error), as_json)
     except Exception as error:
         return _bug(error)
 
@@ -159,8 +179,9 @@ def _failure(error: GroundplanError, as_json: bool) -> int:
 
 def _of_the_system(error: OSError) -> InputError:
     """A file or folder that cannot be used: no bug of ours, and nothing that the blueprint says is wrong."""
+    where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     return InputError(
-        f"{os.fsdecode(error.filename)}: {error.strerror}",
+        f"{where}{error.strerror}",
         hint="The system refused this. Check the path, its permissions and the free space.",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import signal
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -181,5 +182,9 @@ def stopping(output: Output) -> Iterator[Interrupt]:
             output.warn("abandoning the running operations")
 
     interrupt = Interrupt()
-    with interrupt.listening(tell):
-        yield interrupt
+    try:
+        with interrupt.listening(tell):
+            yield interrupt
+    finally:
+        if interrupt.count:  # what comes now is the report; one more Ctrl-C must not cut it off
+            signal.signal(signal.SIGINT, signal.SIG_IGN)

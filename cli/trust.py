@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import shutil
 import signal
@@ -125,7 +126,17 @@ def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
                     if name in values
                 },
             )
-            return command(*args, **values)
+            try:
+                return command(*args, **values)
+            except BrokenPipeError:
+                from groundplan.cli import failure
+
+                # Not a success, as it is for a command that only shows something.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise Interrupted(
+                    f"stopped, since nobody reads the output any more; {so_far()}; the state is safe",
+                    hint=f"Go on: {failure.command()}",
+                ) from None
 
         decorated: Any = wrapper
         for option in reversed(chosen):
@@ -259,6 +270,8 @@ def apply(run: Run, one: Shown) -> None:
     (root.logs / "apply.jsonl").unlink(missing_ok=True)  # the report must not read an older one
     try:
         error: GroundplanError | None = session.apply([one.raw]).error
+    except BrokenPipeError:
+        raise
     except OSError as problem:
         error = EngineError(f"{problem.strerror}: {problem.filename or root.path}")
     if error is not None:
