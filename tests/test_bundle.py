@@ -10,15 +10,17 @@ import pytest
 from cli_factory import BLUEPRINT, PROTECTED, cloud, edit, groundplan, project
 
 from groundplan.engines.terraform.bundle import store
-from groundplan.engines.terraform.bundle.comparison import deviations, told
+from groundplan.engines.terraform.bundle.comparison import deviations, same, told
 from groundplan.engines.terraform.bundle.manifest import Basis, Manifest, decode, moved
 from groundplan.engines.terraform.engine import choose_offline
 from groundplan.engines.terraform.session import StackPlan, session
 from groundplan.engines.terraform.state import Identity
 from groundplan.engines.terraform.workspace import opened
 from groundplan.errors import InputError
+from groundplan.facts.schema import index
 from groundplan.modules.graph import Graph, Stack
 from groundplan.plans.model import read_plan
+from tests.support.mirror import Mirror
 
 FOUNDED = BLUEPRINT.replace(
     "defaults:\n",
@@ -115,6 +117,7 @@ def test_two_stacks_from_plan_to_apply(founded_once, tmp_path):
         assert made_from["engine"].split()[0] in ("terraform", "tofu")
     assert not (folder / "groundplan.lock.yaml").exists()
 
+    assert groundplan(folder, "lock").code == 0, "what is only written down now was meant before"
     done = apply(folder)
     assert done.code == 0, done.err
     order = [line for line in done.err.splitlines() if "apply done" in line]
@@ -124,6 +127,7 @@ def test_two_stacks_from_plan_to_apply(founded_once, tmp_path):
 
     said = refused(folder)
     assert "the plan was made from 0: something was applied since" in said
+    assert "groundplan.lock.yaml (with what the foundation learned) changed" in said
     assert said.count("a plan made now changes nothing") == 2
 
 
@@ -261,7 +265,8 @@ def test_what_is_protected_is_not_replaced_by_a_bundle_either(tmp_path):
     before = cloud(folder)
     stopped = apply(folder)
     assert stopped.code == 3
-    assert "bucket" in stopped.err
+    assert "1 protected thing would be destroyed or replaced" in stopped.err
+    assert "google_storage_bucket.data" in stopped.err
     assert cloud(folder) == before
 
 
@@ -324,6 +329,31 @@ def test_no_secret_is_in_what_may_be_uploaded(tmp_path):
     assert store.find(tmp_path / "plans")["dev"].plan == plan.path.read_bytes()
 
 
+@pytest.mark.terraform
+def test_a_real_bundle_knows_which_providers_were_installed(tmp_path):
+    folder = project(tmp_path / "p", BLUEPRINT + "state: {local: true}\n")
+    checked = index().provider_version
+    with Mirror(tmp_path) as mirror:
+        real = mirror.environment | {"GOOGLE_OAUTH_ACCESS_TOKEN": "token"}
+        planned = groundplan(folder, "plan", "--out", "plans", **real)
+        assert planned.code == 0, planned.err
+        made_from = manifest(folder / "plans" / "ml-dev")["made_from"]
+        assert made_from["providers"]["google"] == checked
+        assert (made_from["offline"], made_from["state"]) == (False, None)
+
+        locked = folder / "groundplan.terraform.lock.hcl"
+        kept = locked.read_bytes()
+        locked.unlink()
+        mirror.offer("8.99.0")
+        refused = groundplan(folder, "apply", "--plan", "plans", **real)
+        assert refused.code == 1
+        assert f"the provider google was {checked} then and is 8.99.0 now" in refused.err
+
+        locked.write_bytes(kept)
+        done = groundplan(folder, "apply", "--plan", "plans", "--no-verify", **real)
+        assert done.code == 0, done.err
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -380,3 +410,14 @@ def test_deviations_are_lines_for_things_not_for_resources():
     assert lines[8] == "  … and 4 more attributes"
     assert lines[9:] == ["gone: - storage: bucket c (google_storage_bucket.c)"]
     assert deviations(plan_of(*apis), plan_of(*apis)) == []
+
+
+def test_the_order_in_which_terraform_names_forcing_attributes_does_not_matter():
+    def replacing(*paths):
+        plan = plan_of(("google_storage_bucket.b", ["delete", "create"], {"name": "b"}, {"name": "b"}))
+        (change,) = plan.changes
+        body = msgspec.structs.replace(change.body, replace_paths=paths)
+        return msgspec.structs.replace(plan, changes=(msgspec.structs.replace(change, body=body),))
+
+    assert same(replacing(("a", 0, "b"), ("c",)), replacing(("c",), ("a", 0, "b")))
+    assert not same(replacing(("c",)), replacing(("c",), ("a",)))
