@@ -106,8 +106,8 @@ def _citations(catalog: Catalog) -> Iterator[tuple[str, Collection[str]]]:
         yield gpu, model.sources
     for name, feature in catalog.features.items():
         yield name, feature.sources
-    for limit in (catalog.limits.sharing, catalog.limits.flex_start, catalog.limits.hyperdisk_ml):
-        yield type(limit).__name__, limit.sources
+    for name in catalog.limits.__struct_fields__:
+        yield f"limits of {name}", getattr(catalog.limits, name).sources
     for dispute in catalog.disputes:
         yield f"dispute about {dispute.about}", dispute.claims
 

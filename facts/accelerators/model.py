@@ -14,6 +14,9 @@ FeatureName = Literal[
     "default_gpu_driver",
     "flex_start_gpu",
     "flex_start_tpu",
+    "gcsfuse_buffered_read",
+    "gcsfuse_file_cache",
+    "gcsfuse_read_ahead",
     "managed_dranet",
     "multislice",
     "secondary_boot_disks",
@@ -204,6 +207,28 @@ class FlexStart(Facts, frozen=True, kw_only=True):
     sources: tuple[str, ...]
 
 
+class RunTime(Facts, frozen=True, kw_only=True):
+    """How long a machine with a limited run time may run."""
+
+    min_seconds: int
+    max_seconds: int
+    sources: tuple[str, ...]
+
+
+class Nodes(Facts, frozen=True, kw_only=True):
+    """How many nodes there can be."""
+
+    max_per_cluster: int  #: of the largest clusters that GKE has
+    sources: tuple[str, ...]
+
+
+class SecondaryBootDisks(Facts, frozen=True, kw_only=True):
+    """How many disks with images a node can have."""
+
+    max: int
+    sources: tuple[str, ...]
+
+
 class HyperdiskMl(Facts, frozen=True, kw_only=True):
     """Limits of one Hyperdisk ML volume. MB is 10^6 bytes, MiB is 2^20."""
 
@@ -221,6 +246,9 @@ class HyperdiskMl(Facts, frozen=True, kw_only=True):
 class Limits(Facts, frozen=True, kw_only=True):
     """Limits that no single machine type sets."""
 
+    nodes: Nodes
+    run_time: RunTime
+    secondary_boot_disks: SecondaryBootDisks
     sharing: Sharing
     flex_start: FlexStart
     hyperdisk_ml: HyperdiskMl
