@@ -81,12 +81,12 @@ class Gone:
     def _advice(self) -> list[str]:
         name = self.stack.name
         if self.tombstone:
-            return ["`removed:` names it, so it may still be destroyed."]
+            return [f"Its tombstone lets `groundplan destroy {name}` destroy them."]
         if not self.project_id:
-            return ["Destroy it while it is in the file."]
+            return ["Put `foundation:` back, and destroy it while it is in the file."]
         return [
-            f"Destroy it while it is in the file (groundplan destroy {name}), or leave a tombstone there:",
-            f"`removed: {{{name}: {{confirm: {self.project_id}}}}}`",
+            f"Put it back, or leave a tombstone, `removed: {{{name}: {{confirm: {self.project_id}}}}}`,",
+            f"which lets `groundplan destroy {name}` destroy them.",
         ]
 
 
