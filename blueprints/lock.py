@@ -94,6 +94,10 @@ class Lock(Model):
         """The same lock with another content for one environment."""
         return Lock(environments={**self.environments, name: kept})
 
+    def without_environment(self, name: str) -> Lock:
+        """The same lock with nothing kept of an environment."""
+        return Lock(environments={key: kept for key, kept in self.environments.items() if key != name})
+
 
 def lock_path(blueprint: str | Path) -> Path:
     """The lock file of a blueprint: ``llm.lock.yaml`` beside ``llm.yaml``."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from groundplan.cli import runs, trust
+from groundplan.cli import runs, tombstones, trust
 from groundplan.cli.options import blueprint_option, environments, output_options, run_options
 from groundplan.cli.output import Output
 from groundplan.cli.project import FOUNDATION, Project
 from groundplan.cli.runs import Run, Shown
-from groundplan.errors import PolicyError
+from groundplan.errors import PolicyError, UsageError
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,12 @@ def apply_anew(
     auto_approve: bool,
 ) -> tuple[Run, list[Done]]:
     """Plan, show, ask and apply; the run, which is over, and what was done."""
+    removed, others = tombstones.split(project, names)
+    if removed:
+        if others:
+            raise UsageError(f"apply {', '.join(removed)} alone: it is no longer in the blueprint")
+        return tombstones.lift(project, removed, output, engine_binary, auto_approve=auto_approve)
+    tombstones.tell(project, output)
     chosen = project.select(names)
     stacks = project.stacks(chosen)
     trust.check_adoptions(stacks)
@@ -149,6 +155,7 @@ def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
     """
     from groundplan.policies.protection import protected
 
+    tombstones.refuse_unburied(run, shown)
     environments = run.project.blueprint.environments
     findings = [
         f"{one.stack.name}: {finding}"
@@ -209,7 +216,7 @@ def report(run: Run, done: Sequence[Done], verb: str) -> None:
             }
         )
         return
-    width = max(len(d.name) for d in done)
+    width = max((len(d.name) for d in done), default=0)
     for d in done:
         change = f"{d.changed} changed" if d.changed else "no changes"
         output.result(f"  {d.name:<{width}}  {d.resources:>4} resources  {change:>12}  {d.seconds:5.1f} s")
@@ -249,15 +256,23 @@ def destroy(
     """
     runs.require_names(names, every, "destroy")
     project = Project.load(blueprint, output, offline=offline, work_dir=work_dir)
-    stacks = project.stacks(project.select(names))[::-1]
+    gone, others = tombstones.split(project, names)
+    tombstones.tell(project, output)
+    if every:
+        gone = [name for name in tombstones.left(project) if name in project.blueprint.removed]
+    removed = tombstones.stacks(project, gone)
+    stacks = project.stacks(project.select(others) if others or every else [])[::-1]
     done: list[Done] = []
-    with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
-        shown = run.plan(stacks, destroy=True)
+    with runs.opened(project, [*removed, *stacks], output, engine_binary=engine_binary) as run:
+        tombstones.check(run, removed)
+        shown = run.plan([*removed, *stacks], destroy=True)
         if not output.as_json:
             run.show(shown)
-        refuse_protected(run, shown)
+        tombstones.refuse_protected(shown[: len(removed)])
+        refuse_protected(run, shown[len(removed) :])
         trust.confirm(run, shown, "Destroy", auto_approve=auto_approve)
         with run.progress.shown():
             for one in shown:
                 done.append(apply_one(run, one))
+        tombstones.bury(run, removed)
     report(run, [Done(d.name, d.changed, d.changed, d.seconds) for d in done], "Destroyed")

@@ -93,31 +93,34 @@ def schema(out: Path | None) -> None:
 
 @click.command(short_help="Allocate address ranges into the lock file.")
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if the lock file is not complete.")
+@click.option("--prune", is_flag=True, help="Also forget what is not in the blueprint any more.")
 @blueprint_option
 @output_options
-def lock(check: bool, blueprint: str | None, output: Output) -> int:
+def lock(check: bool, prune: bool, blueprint: str | None, output: Output) -> int:
     """Allocate address ranges for everything that has none yet, and write them to the lock file.
 
-    What is in the lock file never changes by itself. Commit it with the blueprint.
+    What is in the lock file never changes by itself. Commit it with the blueprint. With --prune, ranges of
+    clusters that are gone may be used again, and environments that are gone are not asked about any more.
 
     \b
     Example:
       groundplan lock
       groundplan lock --check
+      groundplan lock --prune
     """
     project = Project.load(blueprint, output)
-    complete = project.allocated == project.committed
-    if check and not complete:
+    wanted = project.pruned if prune else project.allocated
+    if check and wanted != project.committed:
         raise InputError(
             f"{project.lock_path} is not complete", hint="Run `groundplan lock` and commit the file."
         )
-    changed = project.write_lock()
+    changed = project.write_lock(wanted)
     if output.as_json:
         output.document(
             {
                 "file": str(project.lock_path),
                 "changed": changed,
-                "lock": project.allocated.model_dump(mode="json"),
+                "lock": wanted.model_dump(mode="json"),
             }
         )
     else:

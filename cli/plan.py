@@ -102,10 +102,18 @@ def present(
     Returns:
         The run, which is over; the plans; and what ``--json`` prints beside them.
     """
-    stacks = project.stacks(project.select(names))
+    from groundplan.cli import tombstones
+
+    gone, others = tombstones.split(project, names)
+    tombstones.tell(project, output)
+    removed = tombstones.stacks(project, gone)
+    stacks = project.stacks(project.select(others) if others or not names else [])
     if out is None:
-        with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
-            return run, run.plan(stacks), {}
+        with runs.opened(project, [*removed, *stacks], output, engine_binary=engine_binary) as run:
+            tombstones.check(run, removed)
+            return run, [*run.plan(removed, destroy=True), *run.plan(stacks)], {}
+    if removed:
+        raise UsageError(f"{', '.join(gone)} left the blueprint: `destroy` plans and asks, without --out")
     from groundplan.cli import bundles
     from groundplan.engines.terraform.bundle.store import refuse_others
 

@@ -116,11 +116,18 @@ class Project:
         for name in ("committed", "allocated"):
             self.__dict__.pop(name, None)
 
-    def write_lock(self) -> bool:
-        """Write newly allocated ranges into the lock file; True if it changed."""
+    @property
+    def pruned(self) -> Lock:
+        """The lock file with ranges for everything in the blueprint, and with nothing else."""
+        from groundplan.blueprints.lock import allocate, prune
+
+        return allocate(self.blueprint, prune(self.blueprint, self.committed))
+
+    def write_lock(self, lock: Lock | None = None) -> bool:
+        """Write newly allocated ranges (or another lock) into the lock file; True if it changed."""
         from groundplan.blueprints.lock import write_lock
 
-        return not self.file.startswith("<") and write_lock(self.lock_path, self.allocated)
+        return not self.file.startswith("<") and write_lock(self.lock_path, lock or self.allocated)
 
     @property
     def stack_names(self) -> list[str]:

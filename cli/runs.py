@@ -44,10 +44,12 @@ class Run:
     output: Output
     progress: Progress
 
-    def plan(self, stacks: Sequence[Stack], *, destroy: bool = False) -> list[Shown]:
+    def plan(
+        self, stacks: Sequence[Stack], *, destroy: bool = False, targets: Sequence[str] = ()
+    ) -> list[Shown]:
         """Plan stacks in parallel, with progress, and put the plans into words."""
         with self.progress.shown():
-            raws = self.session.plan(stacks, destroy=destroy)
+            raws = self.session.plan(stacks, destroy=destroy, targets=targets)
         return [self.read(stack, raw) for stack, raw in zip(stacks, raws, strict=True)]
 
     def show(self, shown: Sequence[Shown], *, resources: bool = False) -> None:
@@ -81,7 +83,7 @@ class Run:
         env = self.project.blueprint.environments.get(name)
         return Header(
             name,
-            tier=env.tier if env else "",
+            tier=env.tier if env else "removed" if name in self.project.blueprint.removed else "",
             protected=env.protect if env else False,
             offline=self.project.offline,
             facts=f"google {index().provider_version}",

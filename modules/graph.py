@@ -349,6 +349,8 @@ class Stack:
     """What gets its own state: a name (``foundation`` or the environment's), a graph, a place for the state.
 
     ``providers`` maps provider names to version constraints; ``engine_version`` is the one on Terraform.
+    ``written`` is a configuration in Terraform's JSON syntax that stands in for the graph's: that of an
+    environment which is no longer in the blueprint.
     """
 
     name: str
@@ -356,6 +358,7 @@ class Stack:
     state: GcsState | LocalState = field(default_factory=LocalState)
     providers: Mapping[str, str] = field(default_factory=dict)
     engine_version: str = ">= 1.11"
+    written: Mapping[str, Any] | None = None
 
 
 def references(value: Any) -> Iterator[Reference]:

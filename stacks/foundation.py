@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from groundplan.blueprints.naming import terraform_name
 from groundplan.errors import InternalError
 from groundplan.modules.automation import StatePlace, Task, add_automation, add_state_bucket, add_state_folder
 from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack
@@ -57,6 +58,7 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
             place = _state_place(graph, blueprint, name, seed)
             identities = add_automation(graph, env, project, place, seed)
             founded[name] = Founded(folder, project, place, identities)
+    _forget_states(graph, blueprint)
     _add_outputs(graph, own, founded)
     return frame(blueprint, FOUNDATION, graph)
 
@@ -70,6 +72,14 @@ def _state_place(graph: Graph, blueprint: Blueprint, stack: str, seed: Project) 
         return add_state_folder(graph, stack, place, seed)
     protected = [env.protect for name, env in blueprint.environments.items() if stack in (name, FOUNDATION)]
     return add_state_bucket(graph, stack, place, graph.region, seed, protect=any(protected))
+
+
+def _forget_states(graph: Graph, blueprint: Blueprint) -> None:
+    """Leave alone where states of removed environments were: it is not empty, and tells what they were."""
+    for name in blueprint.removed:
+        if isinstance(state(blueprint, name), GcsState):
+            kind = "google_storage_managed_folder" if blueprint.state.bucket else "google_storage_bucket"
+            graph.forget(f"{kind}.{terraform_name('state', name)}")
 
 
 def _add_outputs(graph: Graph, own: StatePlace | None, founded: dict[str, Founded]) -> None:

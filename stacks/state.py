@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from groundplan.blueprints.naming import BUCKET_LIMIT, shorten
 from groundplan.modules.graph import GcsState, Graph, LocalState, Stack
@@ -29,8 +30,10 @@ def state(blueprint: Blueprint, stack: str) -> GcsState | LocalState:
     return LocalState()
 
 
-def frame(blueprint: Blueprint, name: str, graph: Graph) -> Stack:
-    """The stack of a graph: its state, and the versions that the blueprint wants."""
+def frame(
+    blueprint: Blueprint, name: str, graph: Graph, *, written: Mapping[str, Any] | None = None
+) -> Stack:
+    """The stack of a graph, or of a written configuration: its state, and the versions that are wanted."""
     google = blueprint.providers.google
     return Stack(
         name,
@@ -38,4 +41,5 @@ def frame(blueprint: Blueprint, name: str, graph: Graph) -> Stack:
         state(blueprint, name),
         providers={"google": google, "google-beta": google},
         engine_version=blueprint.engine.version,
+        written=written,
     )

@@ -100,9 +100,7 @@ class BlueprintHead(Model):
         default_factory=State.model_construct, description="Where real runs keep their state."
     )
     removed: dict[Name, Tombstone] = Field(
-        {},
-        description="Environments that may be destroyed after they left the file.",
-        json_schema_extra=LATER,
+        {}, description="Environments that may be destroyed after they left the file."
     )
 
 

@@ -125,10 +125,20 @@ KNOWN = (
         "cloud.google.com/storage/docs/buckets#naming",
     ),
     Known(
+        "project-id",
+        r"[Ee]rror creating (?:google_)?project\b.*(?:Error 409|already exists)",
+        "The project's id is taken: for 30 days by a project that was deleted, or by somebody else's project.",
+        "If you deleted it: `project: {{generation: 2}}` gives the environment a new id; or undelete it (gcloud "
+        "projects undelete) and take it over. Else write another id: `project: {{id: …}}`.",
+        "change",
+        "cloud.google.com/resource-manager/docs/creating-managing-projects#shutting_down_projects; "
+        f"{_PROVIDER}/blob/main/google/services/resourcemanager/resource_google_project.go",
+    ),
+    Known(
         "reserved",
         r"stays reserved|soft-deleted|pending deletion|DELETE_REQUESTED|never frees the name",
         "The name belongs to something that was deleted and is still reserved.",
-        "Undelete it and take it over, or use another name.",
+        "Write `generation: 2` for it, which gives it a new name. Or undelete it and take it over.",
         "change",
         "cloud.google.com/resource-manager/docs/creating-managing-projects#shutting_down_projects; "
         "cloud.google.com/kms/docs/resource-hierarchy",

@@ -159,6 +159,8 @@ class Session:
                 terraform, _ = self._terraform(plan.name)
                 with self._phase(plan.name, "apply"):
                     self._apply(terraform, plan.path)
+                with contextlib.suppress(OSError):  # on a full disk: what was applied is applied
+                    self.workspace.root(plan.name).keep_applied()
             except GroundplanError as error:
                 return Applied(tuple(names[:index]), names[index], error, tuple(names[index + 1 :]))
         return Applied(tuple(names))

@@ -3,7 +3,7 @@
     .groundplan/
       offline/          mode, lock, engine.tfrc
         cloud/          the stand-in's cloud, one for all stacks, so that collisions between them show
-        STACK/          main.tf.json, terraform.tfstate, plan.tfplan, logs/
+        STACK/          main.tf.json, applied.json, terraform.tfstate, plan.tfplan, logs/
       run/
         STACK/          the same for real runs; the state is here only if the blueprint says so
 
@@ -56,9 +56,18 @@ class Root:
         """The state, where it is kept in a file."""
         return self.path / STATE_FILE
 
+    @property
+    def applied(self) -> Path:
+        """The configuration of the last apply. Not called ``.tf.json``, which Terraform would read."""
+        return self.path / "applied.json"
+
     def write(self, content: Json) -> None:
         """Write ``main.tf.json``."""
         replace(self.path / FILE_NAME, encode(content))
+
+    def keep_applied(self) -> None:
+        """Remember the configuration that was applied just now."""
+        replace(self.applied, (self.path / FILE_NAME).read_bytes())
 
     def identity(self) -> Identity | None:
         """Lineage and serial of the state file; None if there is none."""

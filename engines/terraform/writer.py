@@ -36,6 +36,8 @@ def document(stack: Stack, *, offline: bool = False, guarded: bool = True) -> Js
             (``policies.protection``).
     """
     graph = stack.graph
+    if stack.written is not None:
+        return {**stack.written, "terraform": [_settings(stack, offline)]}
     sections = {
         "terraform": [_settings(stack, offline)],
         "provider": {name: [_provider(graph)] for name in _providers(graph)},
@@ -110,7 +112,8 @@ def _before_expression(literal: str) -> str:
 
 def _settings(stack: Stack, offline: bool) -> Json:
     settings: Json = {} if offline else {"required_version": stack.engine_version}
-    settings["required_providers"] = {name: _requirement(stack, name) for name in _providers(stack.graph)}
+    names = _providers(stack.graph) if stack.written is None else sorted(stack.written["provider"])
+    settings["required_providers"] = {name: _requirement(stack, name) for name in names}
     if isinstance(stack.state, GcsState) and not offline:
         settings["backend"] = {"gcs": {"bucket": stack.state.bucket, "prefix": stack.state.prefix}}
     else:

@@ -174,7 +174,7 @@ def _check_reserved(cloud: Cloud, item: CloudObject) -> None:
         raise already_exists(
             item,
             f"It was deleted on {deleted:%Y-%m-%d}, and its id stays reserved for {period.days} days, "
-            f"until {until:%Y-%m-%d}. Use another id, or undelete it.",
+            f"until {until:%Y-%m-%d}. Use another id (`generation: 2` in a blueprint), or undelete it.",
         )
 
 
