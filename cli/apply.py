@@ -176,7 +176,7 @@ def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
 
 
 def learn(run: Run) -> None:
-    """Keep what the foundation made known: project numbers and folders.
+    """Keep what the foundation made known: project numbers, folders and access policies.
 
     A real apply writes the lock file. Offline the numbers are made up, so they stay among the work files.
     """
@@ -186,10 +186,15 @@ def learn(run: Run) -> None:
     output = run.session.terraform(FOUNDATION).output()
     path = project.learned_path if project.offline else project.lock_path
     lock = read_lock(path)
-    folders = output.get("folders", {})
+    folders, policies = output.get("folders", {}), output.get("access_policies", {})
     for name, number in output.get("project_numbers", {}).items():
-        news = {"project_number": str(number), "folder": folders.get(name)}
-        lock = lock.with_environment(name, lock.environment(name).model_copy(update=news))
+        kept = lock.environment(name)
+        news = {
+            "project_number": str(number),
+            "folder": folders.get(name),
+            "access_policy": policies.get(name) or kept.access_policy,
+        }
+        lock = lock.with_environment(name, kept.model_copy(update=news))
     write_lock(path, lock)
     project.forget_lock()
 

@@ -25,6 +25,8 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     image_streaming: dict[str, str]  #: node service account, on the project, beside those of ``node``
     bucket: dict[Literal["read", "write"], str]  #: workload, on one bucket
     state: dict[Literal["plan", "apply"], str]  #: automation, on the environment's own state
+    #: automation, on the environment's own access policy
+    access_policy: dict[Literal["plan", "apply"], str]
     plan: dict[str, str]  #: automation that plans, on the environment's project
     apply: dict[str, str]  #: automation that applies, on the environment's project
     grantable: tuple[str, ...]  #: what an environment's stack grants on its project

@@ -2,8 +2,9 @@
 
 Both identities live in the seed project, outside of what they manage. The planning one reads; the applying
 one changes what groundplan makes, in one project. Neither is owner or editor of anything, and neither holds
-a role on another environment's project or state. The applying identity may grant roles, but by condition
-only those that nodes need, so it cannot make itself anything (IAM docs, "Set limits on granting roles").
+a role on another environment's project, state or access policy. The applying identity may grant roles, but
+by condition only those that nodes need, so it cannot make itself anything (IAM docs, "Set limits on granting
+roles").
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from groundplan.blueprints.naming import account_id, terraform_name
 from groundplan.facts.roles import PROJECT_IAM_ADMIN, only_grants, roles, short
-from groundplan.modules.graph import GcsState, Graph, Lifecycle, Reference
+from groundplan.modules.graph import GcsState, Graph, Lifecycle, Reference, Resource
 from groundplan.modules.project import Project
 
 if TYPE_CHECKING:
@@ -69,10 +70,18 @@ def add_state_folder(graph: Graph, stack: str, state: GcsState, seed: Project) -
 
 
 def add_automation(
-    graph: Graph, env: Environment, project: Project, place: StatePlace | None, seed: Project
-) -> dict[Task, Reference]:
-    """Add the identities that plan and apply one environment; task → e-mail address."""
-    emails: dict[Task, Reference] = {}
+    graph: Graph,
+    env: Environment,
+    project: Project,
+    place: StatePlace | None,
+    policy: Resource | None,
+    seed: Project,
+) -> dict[Task, Resource]:
+    """Add the identities that plan and apply one environment; task → service account.
+
+    Each gets its roles on the environment's project, state and access policy, and nowhere else.
+    """
+    accounts: dict[Task, Resource] = {}
     for task in TASKS:
         account = graph.add(
             "google_service_account",
@@ -94,8 +103,16 @@ def add_automation(
             )
         if place is not None:
             _open(graph, place, terraform_name(env.name, task), roles().state[task], account["member"])
-        emails[task] = account["email"]
-    return emails
+        if policy is not None:
+            graph.add(
+                "google_access_context_manager_access_policy_iam_member",
+                terraform_name(env.name, task),
+                name=policy["name"],
+                role=roles().access_policy[task],
+                member=account["member"],
+            )
+        accounts[task] = account
+    return accounts
 
 
 def _condition() -> dict[str, str]:

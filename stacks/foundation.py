@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from groundplan.blueprints.naming import terraform_name
 from groundplan.errors import InternalError
+from groundplan.modules.access_policy import add_access_policy
 from groundplan.modules.automation import StatePlace, Task, add_automation, add_state_bucket, add_state_folder
-from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack
+from groundplan.modules.graph import GcsState, Graph, Resource, Stack
 from groundplan.modules.project import Project, add_folder, add_project, add_seed
 from groundplan.stacks.state import FOUNDATION, frame, state
 
@@ -24,7 +25,8 @@ class Founded:
     folder: Resource | None
     project: Project
     place: StatePlace | None
-    identities: dict[Task, Reference]
+    access_policy: Resource | None
+    identities: dict[Task, Resource]
 
 
 def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
@@ -56,8 +58,9 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
             folder = add_folder(graph, blueprint, env, seed)
             project = add_project(graph, env, folder, seed)
             place = _state_place(graph, blueprint, name, seed)
-            identities = add_automation(graph, env, project, place, seed)
-            founded[name] = Founded(folder, project, place, identities)
+            policy = add_access_policy(graph, blueprint, env, folder, project, seed)
+            identities = add_automation(graph, env, project, place, policy, seed)
+            founded[name] = Founded(folder, project, place, policy, identities)
     _forget_states(graph, blueprint)
     _add_outputs(graph, own, founded)
     return frame(blueprint, FOUNDATION, graph)
@@ -87,8 +90,13 @@ def _add_outputs(graph: Graph, own: StatePlace | None, founded: dict[str, Founde
     folders = {name: made.folder["folder_id"] for name, made in founded.items() if made.folder}
     places = {FOUNDATION: own, **{name: made.place for name, made in founded.items()}}
     buckets = {name: place.bucket for name, place in places.items() if place}
-    identities = {name: made.identities for name, made in founded.items()}
+    policies = {name: made.access_policy["name"] for name, made in founded.items() if made.access_policy}
+    identities = {
+        name: {task: account["email"] for task, account in made.identities.items()}
+        for name, made in founded.items()
+    }
     numbers = {name: made.project.number for name, made in founded.items()}
+    graph.output("access_policies", policies, "Environment → number of its access policy")
     graph.output("folders", folders, "Environment → number of its folder")
     graph.output("identities", identities, "Environment → service accounts that plan and apply it")
     graph.output("project_numbers", numbers, "Environment → number of its project")
