@@ -14,6 +14,7 @@ import click
 from groundplan.cli import runs
 from groundplan.cli.project import FOUNDATION
 from groundplan.engines.terraform import recovery
+from groundplan.engines.terraform.events import ResourceEvent
 from groundplan.engines.terraform.known_errors import Known, explain
 from groundplan.engines.terraform.local_state import is_local, mend
 from groundplan.engines.terraform.recovery import Standing
@@ -27,7 +28,7 @@ from groundplan.plans.words import counted, noun
 
 if TYPE_CHECKING:
     from groundplan.cli.runs import Run, Shown
-    from groundplan.engines.terraform.events import Diagnostic
+    from groundplan.engines.terraform.events import Diagnostic, Event
 
 SHOWN_FAILURES = 5
 SHOWN_LINES = 30  # of what keeps differing
@@ -46,10 +47,17 @@ _NOT_REPEATED = {"names", "plan", "as_json", "quiet", "verbose", "adopt", "file"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One error of an apply: what it is about, in the blueprint's words, and what was said."""
+    """One message of an apply: what it is about, what was said, and what it means.
 
-    change: Change | None
-    what: str
+    Attributes:
+        changes: the resources that failed with it; none if it is about the whole.
+        what: each of them in the blueprint's words, with the line that asked for it.
+        said: the heart of the message, and whose words they are.
+        known: the entry in the table of known errors.
+    """
+
+    changes: Sequence[Change]
+    what: Sequence[str]
     said: str
     known: Known | None
 
@@ -68,12 +76,9 @@ def report(
     """
     root = run.session.workspace.root(one.stack.name)
     broken = _broken_state(run, one)
-    now = recovery.standing(
-        one.plan,
-        recovery.events_of(root.logs / "apply.jsonl"),
-        recovery.state_after(run.session, one.stack),
-    )
-    failures = _failures(run, one, error)
+    events = recovery.events_of(root.logs / "apply.jsonl")
+    now = recovery.standing(one.plan, events, recovery.state_after(run.session, one.stack))
+    failures = _failures(run, one, error, events)
     log = root.logs / "apply.log"
     lines = [
         *(_quotes(failures) if failures else error.detail.splitlines()),
@@ -141,21 +146,40 @@ def command(*extra: str, names: Sequence[str] = (), verb: str = "", keep: bool =
 # -- what failed
 
 
-def _failures(run: Run, one: Shown, error: GroundplanError) -> list[Failure]:
+def _failures(run: Run, one: Shown, error: GroundplanError, events: Sequence[Event]) -> list[Failure]:
+    """What failed, by message: the same refusal of ten resources is one failure."""
     if not isinstance(error, RunError):
         return []
-    return [_failure(run, one, diagnostic) for diagnostic in error.diagnostics]
+    failed: dict[str, list[Change]] = {}
+    known = {}
+    for diagnostic in error.diagnostics:
+        said = _short(diagnostic)
+        known[said] = explain(f"{diagnostic.summary} {diagnostic.detail}")
+        change = one.plan.by_address.get(diagnostic.address)
+        failed.setdefault(said, []).extend([change] if change else [])
+    nameless = [changes for changes in failed.values() if not changes]
+    if nameless:  # Terraform does not say what it could not delete; its events do
+        named = {change.address for changes in failed.values() for change in changes}
+        nameless[0] += [change for change in _errored(one, events) if change.address not in named]
+    return [
+        Failure(changes, [_failed(run, one, change) for change in changes], said, known[said])
+        for said, changes in failed.items()
+    ]
 
 
-def _failure(run: Run, one: Shown, diagnostic: Diagnostic) -> Failure:
-    change = one.plan.by_address.get(diagnostic.address)
-    known = explain(f"{diagnostic.summary} {diagnostic.detail}")
-    said = _short(diagnostic)
-    if change is None:
-        return Failure(None, f"apply of {one.stack.name} failed", said, known)
+def _errored(one: Shown, events: Sequence[Event]) -> list[Change]:
+    """The changes whose operation failed, in that order."""
+    addresses = [
+        event.address
+        for event in events
+        if isinstance(event, ResourceEvent) and event.kind == "apply_errored"
+    ]
+    return [one.plan.by_address[a] for a in dict.fromkeys(addresses) if a in one.plan.by_address]
+
+
+def _failed(run: Run, one: Shown, change: Change) -> str:
     thing = _thing(change, runs.origins(one.stack))
-    what = f"{_where(run, one, change)}{thing} {_FAILED.get(change.action, 'failed')}"
-    return Failure(change, what, said, known)
+    return f"{_where(run, one, change)}{thing} {_FAILED.get(change.action, 'failed')}"
 
 
 def _where(run: Run, one: Shown, change: Change) -> str:
@@ -186,27 +210,28 @@ def _short(diagnostic: Diagnostic) -> str:
 
 
 def _quotes(failures: Sequence[Failure]) -> Iterable[str]:
-    """What was said about each failure, and what it means; of several also what it was about."""
-    alone = len(failures) == 1
+    """What was said about each failure, and what it means; what it is about, unless the message has it."""
+    alone = len(failures) == 1 and len(failures[0].what) < 2
+    indent = "" if alone else "  "
     for failure in failures[:SHOWN_FAILURES]:
         if not alone:
-            yield failure.what
-        indent = "" if alone else "  "
+            yield from failure.what[:SHOWN_FAILURES]
+            if len(failure.what) > SHOWN_FAILURES:
+                yield f"… and {len(failure.what) - SHOWN_FAILURES} more"
         yield f"{indent}{failure.said}"
         if failure.known:
             yield f"{indent}{failure.known.meaning}"
     if len(failures) > SHOWN_FAILURES:
-        yield f"… and {len(failures) - SHOWN_FAILURES} more"
+        yield f"… and {counted(len(failures) - SHOWN_FAILURES, 'other error')}"
 
 
 def _message(one: Shown, failures: Sequence[Failure], error: GroundplanError) -> str:
     name = one.stack.name
-    if isinstance(error, Interrupted):
-        return f"{name}: {error.message}"
-    if not failures:
-        return f"{name}: {error.message}"
-    more = f", and {counted(len(failures) - 1, 'more error')}" if len(failures) > 1 else ""
-    return f"{failures[0].what}{more}" + ("" if failures[0].change is None else f" in {name}")
+    what = [text for failure in failures for text in failure.what]
+    if what:
+        more = f", and {len(what) - 1} more" if len(what) > 1 else ""
+        return f"{what[0]}{more} in {name}"
+    return f"{name}: {error.message}"
 
 
 # -- what exists now
@@ -280,9 +305,9 @@ def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError, now: 
     graph = one.stack.graph
     existing = dict(now.ids)
     for failure in failures:
-        if failure.change and failure.known and failure.known.remedy == "adopt":
-            address = failure.change.address
-            existing.setdefault(address, recovery.object_id(graph[address], graph))
+        if failure.known and failure.known.remedy == "adopt":
+            for change in failure.changes:
+                existing.setdefault(change.address, recovery.object_id(graph[change.address], graph))
     if existing:
         options = [f"--adopt={address}={id_}" for address, id_ in existing.items()]
         return "\n".join([*lines, f"Take over: {command(*options, names=[one.stack.name])}"])

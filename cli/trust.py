@@ -120,11 +120,9 @@ def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
         def wrapper(context: click.Context, /, *args: Any, **values: Any) -> Any:
             context.meta[__name__] = Trust(
                 verify=not values.pop("no_verify", True),
-                **{
-                    name: values.pop(name)
-                    for name in ("allow_loss", "lock_timeout", "adopt")
-                    if name in values
-                },
+                allow_loss=values.pop("allow_loss"),
+                lock_timeout=values.pop("lock_timeout"),
+                adopt=values.pop("adopt", ()),
             )
             try:
                 return command(*args, **values)
