@@ -13,10 +13,11 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 import click
 
+from groundplan.cli.output import Outlet
 from groundplan.errors import BlueprintError, GroundplanError, InputError, Interrupted, UsageError
 
 #: What the system says about a disk when it names no file: it came from writing, not from opening.
@@ -110,6 +111,7 @@ def cli(ctx: click.Context, blueprint: str | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the documented code."""
+    sys.stdout, sys.stderr = cast(TextIO, Outlet(sys.stdout)), cast(TextIO, Outlet(sys.stderr))
     try:
         code = run(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:  # while the last words were printed
@@ -144,10 +146,6 @@ def _run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         _error("interrupted", "")
         return 130
-    except BrokenPipeError:
-        # The reader went away (`| head`): nobody is left to tell. Python must not flush stdout again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except GroundplanError as error:
         return _failure(error, as_json)
     except OSError as error:

@@ -85,3 +85,37 @@ def wants_colour(stream: IO[str]) -> bool:
 def interactive() -> bool:
     """Whether there is somebody to ask, and a place for moving progress lines."""
     return sys.stdin.isatty() and sys.stderr.isatty() and not os.environ.get("CI")
+
+
+class Outlet:
+    """A stream whose reader may go away (``| head``): the rest is dropped, and the command goes on.
+
+    An apply must not stop because nobody reads what it says, nor end with a code that means something else.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write to the reader, if there still is one."""
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            self._drop()
+            return len(text)
+
+    def flush(self) -> None:
+        """Hand over what was written, if there still is a reader."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._drop()
+
+    def _drop(self) -> None:
+        """From now on everything goes nowhere, also what the stream itself still holds."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
