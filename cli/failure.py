@@ -19,7 +19,7 @@ from groundplan.engines.terraform.known_errors import Known, explain
 from groundplan.engines.terraform.local_state import is_local, mend
 from groundplan.engines.terraform.recovery import Standing
 from groundplan.engines.terraform.runner import RunError
-from groundplan.engines.terraform.writer import STATE_FILE
+from groundplan.engines.terraform.workspace import Root
 from groundplan.errors import EngineError, GroundplanError, Interrupted
 from groundplan.plans.differences import differences
 from groundplan.plans.model import Action, Change
@@ -74,8 +74,10 @@ def report(
         backup: the state before, if there was one.
         applied: the stacks that this command applied before.
     """
-    root = run.session.workspace.root(one.stack.name)
-    broken = _broken_state(run, one)
+    root = Root(
+        run.session.workspace.path / one.stack.name
+    )  # without a look at the state, which may be broken
+    broken = _broken_state(run, one, root)
     events = recovery.events_of(root.logs / "apply.jsonl")
     now = recovery.standing(one.plan, events, recovery.state_after(run.session, one.stack))
     failures = _failures(run, one, error, events)
@@ -237,12 +239,12 @@ def _message(one: Shown, failures: Sequence[Failure], error: GroundplanError) ->
 # -- what exists now
 
 
-def _broken_state(run: Run, one: Shown) -> str:
+def _broken_state(run: Run, one: Shown, root: Root) -> str:
     """What happened to a local state that was cut off; empty if it is well."""
     if not is_local(run.session.workspace, one.stack):
         return ""
     try:
-        mended = mend(run.session.workspace.path / one.stack.name / STATE_FILE, one.stack.name)
+        mended = mend(root.state, one.stack.name)
     except EngineError as error:
         return f"{error.message}. {error.hint}"
     except OSError as problem:

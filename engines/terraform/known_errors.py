@@ -127,10 +127,12 @@ KNOWN = (
     Known(
         "project-id",
         r"[Ee]rror creating (?:google_)?project\b.*(?:Error 409|already exists)",
-        "The project's id is taken: for 30 days by a project that was deleted, or by one of somebody else.",
+        "The project's id is taken: by a run of yours that was cut off, for 30 days by a project that was "
+        "deleted, or by one of somebody else.",
         "If you deleted it: `project: {{generation: 2}}` gives the environment a new id; or undelete it "
-        "(gcloud projects undelete) and take it over. Else write another id: `project: {{id: …}}`.",
-        "change",
+        "(gcloud projects undelete) and take it over. Else write another id: `project: {{id: …}}`. If it is "
+        "yours and well, take it over.",
+        "adopt",
         "cloud.google.com/resource-manager/docs/creating-managing-projects#shutting_down_projects; "
         f"{_PROVIDER}/blob/main/google/services/resourcemanager/resource_google_project.go",
     ),

@@ -194,13 +194,16 @@ def _judged(run, kind, world, words, struck):
 
 
 def _struck(kind, world, words, point):
-    """The command as a process of its own, with the fault."""
+    """The command with the fault."""
+    variables = {"GROUNDPLAN_OFFLINE_FAULTS": json.dumps(kind.script(point))}
+    if kind.strike is None:
+        return cli_factory.groundplan(world.folder, *words, **variables)
     said = world.folder / "stderr"
     with said.open("wb") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "groundplan", *words],
             cwd=world.folder,
-            env=cli_factory.environment(GROUNDPLAN_OFFLINE_FAULTS=json.dumps(kind.script(point))),
+            env=cli_factory.environment(**variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,

@@ -56,7 +56,7 @@ class Kind:
     Attributes:
         name: what the report calls it.
         script: what the stand-in does.
-        strike: what is done to the running groundplan.
+        strike: what is done to the running groundplan, which then is a process of its own.
         operations: where it makes sense; the more often named, the more often chosen.
         codes: exit codes that are right; 0 is where the fault did not strike, or did no harm.
         known: the entry in the table of known errors that explains it.
@@ -68,7 +68,7 @@ class Kind:
 
     name: str
     script: Callable[[Point], Script] = lambda point: []
-    strike: Callable[[Running], None] = lambda running: None
+    strike: Callable[[Running], None] | None = None
     operations: tuple[str, ...] = ALL
     codes: tuple[int, ...] = (0, 4)
     known: str = ""
