@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import keyword
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Plan environments with Terraform and say what would change."),
     "apply": ("apply", "Plan, show, ask, and apply."),
     "destroy": ("apply", "Destroy environments; protected ones are refused."),
+    "import": ("imports", "Take over what exists already instead of making it."),
     "output": ("state", "Print the outputs of applied stacks."),
     "engines": ("state", "List the Terraform engines found and what each can do."),
     "machines": ("machines", "List the machines with GPUs or TPUs, and how they can be obtained."),
@@ -54,7 +56,7 @@ class Registry(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"groundplan.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name)
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

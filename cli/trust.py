@@ -120,7 +120,7 @@ def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
         def wrapper(context: click.Context, /, *args: Any, **values: Any) -> Any:
             context.meta[__name__] = Trust(
                 verify=not values.pop("no_verify", True),
-                allow_loss=values.pop("allow_loss"),
+                allow_loss=values.pop("allow_loss", False),
                 lock_timeout=values.pop("lock_timeout"),
                 adopt=values.pop("adopt", ()),
             )

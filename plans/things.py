@@ -181,7 +181,13 @@ def _lesser(changes: list[Change], context: Context) -> list[Line]:
 
 
 def _apis(changes: list[Change]) -> list[Line]:
-    words = {Action.CREATE: "enabled", Action.DELETE: "no longer managed", Action.FORGET: "no longer managed"}
+    words = {
+        Action.CREATE: "enabled",
+        Action.DELETE: "no longer managed",
+        Action.FORGET: "no longer managed",
+        Action.MOVE: "moved",
+        Action.NO_OP: "adopted as they are",
+    }
     found = []
     for action in dict.fromkeys(change.action for change in changes):
         same = [change for change in changes if change.action is action]

@@ -154,9 +154,9 @@ class Terraform:
         """The values of the outputs by name."""
         return {name: output["value"] for name, output in self._decoded("output", "-json").items()}
 
-    def import_(self, address: str, id: str) -> None:
+    def import_(self, address: str, id: str, *, lock_timeout_seconds: int = 0) -> None:
         """Take an existing object into the state."""
-        self._stream("import", "-no-color", address, id, json=False)
+        self._stream("import", "-no-color", f"-lock-timeout={lock_timeout_seconds}s", address, id, json=False)
 
     def providers_schema(self) -> bytes:
         """The schema of all providers in use, as JSON."""

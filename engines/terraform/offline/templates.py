@@ -7,22 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
+from groundplan.facts.import_ids import ALIASES
 from groundplan.facts.schema import ResourceType
 
 #: ``clusters/{{cluster}}``, ``{{urlencode(service)}}`` or ``{{name}}``.
 _FIELD = re.compile(r"([A-Za-z]+/)?\{\{(urlencode\()?(\w+)\)?\}\}")
-
-#: Documented import formats name some parts differently from the attributes.
-_ALIASES = {
-    "project_id": "project",
-    "folder_id": "folder",
-    "organization_id": "org_id",
-    "sink_id": "name",
-    "bucket_name": "bucket",
-    "network_id": "network_name",
-    "peering_id": "name",
-    "id": "notification_id",
-}
 
 
 def fields(template: str) -> tuple[str, ...]:
@@ -59,6 +48,4 @@ def import_readings(kind: ResourceType, given: str) -> Iterator[dict[str, str]]:
             continue
         if match:
             parts = {name: value for name, value in match.groupdict().items() if value is not None}
-            if kind.type == "google_storage_bucket":
-                parts["name"] = parts["bucket"]
-            yield {_ALIASES.get(name, name): value for name, value in parts.items()} | parts
+            yield {ALIASES.get(name, name): value for name, value in parts.items()} | parts
