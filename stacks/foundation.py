@@ -9,7 +9,8 @@ from groundplan.blueprints.naming import terraform_name
 from groundplan.errors import InternalError
 from groundplan.modules.access_policy import add_access_policy
 from groundplan.modules.automation import StatePlace, Task, add_automation, add_state_bucket, add_state_folder
-from groundplan.modules.graph import GcsState, Graph, Resource, Stack
+from groundplan.modules.federation import Federation, add_federation, admit, repository
+from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack
 from groundplan.modules.project import Project, add_folder, add_project, add_seed
 from groundplan.stacks.state import FOUNDATION, frame, state
 
@@ -52,6 +53,7 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
     with graph.at("foundation"):
         seed = add_seed(graph, blueprint, blueprint.foundation.project)
         own = _state_place(graph, blueprint, FOUNDATION, seed)
+        federation = add_federation(graph, blueprint, seed)
     founded: dict[str, Founded] = {}
     for name, env in blueprint.environments.items():
         with graph.at("environments", name):
@@ -60,9 +62,12 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
             place = _state_place(graph, blueprint, name, seed)
             policy = add_access_policy(graph, blueprint, env, folder, project, seed)
             identities = add_automation(graph, env, project, place, policy, seed)
+            if federation:
+                admit(graph, env, identities, federation)
             founded[name] = Founded(folder, project, place, policy, identities)
     _forget_states(graph, blueprint)
     _add_outputs(graph, own, founded)
+    graph.output("federation", _providers(blueprint, federation), "Environment → provider for its pipeline")
     return frame(blueprint, FOUNDATION, graph)
 
 
@@ -101,3 +106,12 @@ def _add_outputs(graph: Graph, own: StatePlace | None, founded: dict[str, Founde
     graph.output("identities", identities, "Environment → service accounts that plan and apply it")
     graph.output("project_numbers", numbers, "Environment → number of its project")
     graph.output("state_buckets", buckets, "Stack → bucket of its state")
+
+
+def _providers(blueprint: Blueprint, federation: Federation | None) -> dict[str, Reference]:
+    """Environment → name of the provider that its pipeline shows a token to."""
+    return {
+        name: federation.providers[repository(env.automation)[0]]["name"]
+        for name, env in blueprint.environments.items()
+        if federation and env.automation
+    }

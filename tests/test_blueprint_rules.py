@@ -57,6 +57,8 @@ def ranges(dev, prod="{}"):
 MANY = ", ".join(f"e{n}: {{start: 2026-01-01T00:00:00Z, end: 2026-01-02T00:00:00Z}}" for n in range(21))
 FEW = ", ".join(f"e{n}: {{start: 2026-01-01T00:00:00Z, end: 2026-01-02T00:00:00Z}}" for n in range(20))
 LABELS = ", ".join(f"k{n}: v" for n in range(62))
+SEED = "foundation: {project: llm-seed}\n"
+ORGANIZATION = 'organization: "123456789012"\n'
 BUCKET_A = "storage: {buckets: {a: }}"
 POOLS = f"node_pools: {{{SYSTEM}}}"
 BLOCKS = "{name: h, blocks: {b: {nodes: 2}}}"
@@ -91,6 +93,47 @@ def workload(body):
 
 #: code → texts that break the rule, with what the diagnostic points at; texts that do not.
 CASES = {
+    "AU001": (
+        [
+            (SEED + one("automation: {branch: main}"), "automation"),
+            (SEED + one("automation: {github: a/b, gitlab: a/b}"), "automation"),
+        ],
+        [SEED + one("automation: {github: a/b}"), SEED + one("automation: {gitlab: a/b/c}")],
+    ),
+    "AU002": (
+        [(one("automation: {github: a/b}"), "automation")],
+        [SEED + one("automation: {github: a/b}")],
+    ),
+    "AU003": (
+        [
+            (SEED + one(f"automation: {{github: a/b, branch: '{branch}'}}"), f"'{branch}'")
+            for branch in ("release/*", "a b", "a..b", "/a", "a/", "a:b", "refs/heads/main", "x.lock")
+        ],
+        [SEED + one(f"automation: {{github: a/b, branch: '{branch}'}}") for branch in ("v/1.2", "ümlaut")],
+    ),
+    "FO001": (
+        [(SEED + one("perimeter: {mode: dry-run}"), "dry-run")],
+        [
+            ORGANIZATION + SEED + one("perimeter: {mode: dry-run}"),
+            SEED + one("perimeter: {mode: dry-run, existing: accessPolicies/1/servicePerimeters/x}"),
+        ],
+    ),
+    "FO002": (
+        [(SEED + one("tags: {cost-center: ml}"), "cost-center")],
+        [ORGANIZATION + one("tags: {cost-center: ml}"), one("tags: {cost-center: tagValues/12}")],
+    ),
+    "FO003": (
+        [
+            (ORGANIZATION + one("tags: {Team: ml}"), "Team"),
+            (ORGANIZATION + one("tags: {team: a.b}"), "a.b"),
+            (ORGANIZATION + one(f"tags: {{{', '.join(f'k{n}: v' for n in range(51))}}}"), "tags"),
+        ],
+        [ORGANIZATION + one(f"tags: {{{', '.join(f'k{n}: 1' for n in range(50))}}}")],
+    ),
+    "FO004": (
+        [(one("contacts: {security: [nobody]}"), "nobody"), (one("contacts: {all: [a@b]}"), "a@b")],
+        [one("contacts: {security: [security+ml@example.com]}")],
+    ),
     "EP001": (
         [(main("endpoint: {authorized_networks: [10.0.0.0/8]}"), "authorized_networks")],
         [main(f"endpoint: {{kind: private, {more}}}") for more in ("authorized_networks: [10.0.0.0/8]", "")],
@@ -369,7 +412,7 @@ CASES = {
     ),
     "TX001": (
         [
-            (one("contacts: {security: ['${var.x}']}"), "'${var.x}'"),
+            (one("contacts: {security: ['${var.x}@example.com']}"), "'${var.x}@example.com'"),
             (one("gitops: {repository: 'x%{if}', directory: d}"), "'x%{if}'"),
             (one("workloads: {w: {reads: ['${x}']}}"), "'${x}'"),
             (one("terraform: {patch: {a.b: {'${k}': 1}}}"), "'${k}'"),

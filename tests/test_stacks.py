@@ -295,7 +295,14 @@ def test_what_an_environment_grants_on_its_project_its_identity_may_grant():
 
 def test_the_foundation_tells_what_others_need():
     outputs = stack(platform(), "foundation").graph.outputs
-    assert set(outputs) == {"access_policies", "folders", "identities", "project_numbers", "state_buckets"}
+    assert set(outputs) == {
+        "access_policies",
+        "federation",
+        "folders",
+        "identities",
+        "project_numbers",
+        "state_buckets",
+    }
     assert set(outputs["project_numbers"].value) == {"ml-dev", "ml-staging", "ml-prod"}
     assert set(outputs["identities"].value["ml-dev"]) == {"plan", "apply"}
     assert set(outputs["state_buckets"].value) == {"foundation", "ml-dev", "ml-staging", "ml-prod"}

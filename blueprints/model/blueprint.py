@@ -40,6 +40,11 @@ class Foundation(Model):
 
     project: ProjectId = Field(description="Id of the seed project.")
     region: Region = Field("us-central1", description="Region of the state buckets.")
+    generation: Integer = Field(
+        1,
+        ge=1,
+        description="Raise it after the federation pool was deleted: its id stays reserved for 30 days.",
+    )
 
 
 class Engine(Model):

@@ -90,9 +90,7 @@ class EnvironmentSpec(Model):
     ) = Field(None, description="Billing account.")
     region: Region = Field("us-central1", description="Region of everything that does not say otherwise.")
     labels: dict[str, str] = Field({}, description="Google Cloud labels of every resource.")
-    automation: Automation | None = Field(
-        None, description="The repository whose CI plans and applies.", json_schema_extra=LATER
-    )
+    automation: Automation | None = Field(None, description="The repository whose CI plans and applies.")
     access: Access = Field(default_factory=Access.model_construct, description="People, by persona.")
     network: EnvironmentNetwork = Field(
         default_factory=EnvironmentNetwork.model_construct, description="The environment's VPC."

@@ -4,8 +4,10 @@ One file per area. A rule is added by writing its function; ``RULES`` finds it.
 """
 
 from groundplan.blueprints.rules import (
+    automation,
     endpoint,
     exhaustion,
+    folders,
     labels,
     later,
     maintenance,
@@ -30,6 +32,8 @@ _AREAS = (
     zones,
     references,
     text,
+    automation,
+    folders,
     endpoint,
     nodes,
     maintenance,
