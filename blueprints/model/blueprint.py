@@ -6,7 +6,7 @@ from pydantic import Field
 
 from groundplan.blueprints.model.basics import LATER, Model, Name, Number, ProjectId, Region, Text
 from groundplan.blueprints.model.environment import Environment, EnvironmentSpec
-from groundplan.blueprints.quantities import Boolean
+from groundplan.blueprints.quantities import Boolean, Integer
 
 
 class Names(Model):
