@@ -68,6 +68,18 @@ def test_a_lost_state_is_found_again(tmp_path):
 
 
 @pytest.mark.terraform
+def test_what_the_blueprint_says_exists_is_used_and_never_made(tmp_path):
+    text = BLUEPRINT.replace("a: {}, b: {}", "raw: {existing: acme-raw}")
+    folder = project(tmp_path, text.replace("  ml-dev:\n", "  ml-dev:\n    project: {existing: acme-dev}\n"))
+    done = run(folder, "apply", "ml-dev", "--auto-approve")
+    assert done.code == 0, done.both
+    assert {path.partition("/")[0] for path in cloud(folder)} == {"google_project_service"}
+    assert "buckets: {'raw': 'acme-raw'}" in run(folder, "output", "ml-dev").out
+    gone = run(folder, "destroy", "ml-dev", "--auto-approve")
+    assert gone.code == 0, gone.both
+
+
+@pytest.mark.terraform
 def test_one_resource_with_an_id_of_its_own(tmp_path):
     folder = project(tmp_path, BLUEPRINT.replace(", b: {}", ""))
     assert run(folder, "apply", "ml-dev", "--auto-approve", "--no-verify").code == 0

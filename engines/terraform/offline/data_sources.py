@@ -54,10 +54,34 @@ def _storage_agent(config: State, settings: Settings) -> State:
     return {"id": email, "email_address": email, "member": f"serviceAccount:{email}", "project": project}
 
 
+def _bigquery_agent(config: State, settings: Settings) -> State:
+    """The agent that encrypts. Source: BigQuery docs, "Customer-managed Cloud KMS keys"."""
+    project = _setting("project", config, settings)
+    email = f"bq-{project_number(project)}@bigquery-encryption.iam.gserviceaccount.com"
+    return {"id": email, "email": email, "member": f"serviceAccount:{email}", "project": project}
+
+
 _READERS: dict[str, Callable[[State, Settings], State]] = {
+    "google_bigquery_default_service_account": _bigquery_agent,
     "google_client_config": _client_config,
     "google_compute_zones": _zones,
     "google_storage_project_service_account": _storage_agent,
+}
+
+
+def _project(written: State) -> State:
+    project = str(written["project_id"])
+    return {"project_id": project, "name": project, "number": project_number(project)}
+
+
+def _bucket(written: State) -> State:
+    return {"name": written["name"], "url": f"gs://{written['name']}"}
+
+
+#: What may exist outside of the stand-in's cloud: a blueprint says `existing:` of it. It is believed.
+_OUTSIDE: dict[str, Callable[[State], State]] = {
+    "google_project": _project,
+    "google_storage_bucket": _bucket,
 }
 
 
@@ -73,9 +97,8 @@ def _mirror(type_name: str, config: State, settings: Settings, cloud: Cloud) -> 
     found = cloud.get(type_name, id_)
     if found:
         return {**found.attributes, "id": id_}
-    if type_name == "google_project":  # a project that exists outside of the stand-in's cloud
-        project = str(written["project_id"])
-        return {"id": id_, "project_id": project, "name": project, "number": project_number(project)}
+    if type_name in _OUTSIDE:
+        return {"id": id_, **_OUTSIDE[type_name](written)}
     raise Refused(
         f"Error when reading or editing {type_name}: googleapi: Error 404: '{id_}' was not found, notFound",
         "Offline, a data source finds only what was applied to the same offline cloud.",
