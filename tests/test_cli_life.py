@@ -86,6 +86,16 @@ def test_what_is_protected_goes_in_two_steps(copy):
     assert {path.partition("/")[0] for path in cloud(copy)} <= {"google_project_service"}, "APIs stay enabled"
 
 
+def test_what_is_protected_is_not_replaced(copy):
+    before = cloud(copy), state(copy)
+    edit(copy, "{data: {}}", "{data: {location: EU}}")
+    refused = groundplan(copy, "apply", "--offline", "--auto-approve", "--allow-loss")
+    assert refused.code == 3
+    assert "± bucket data" in refused.out
+    assert "google_storage_bucket.data" in refused.err
+    assert (cloud(copy), state(copy)) == before
+
+
 def test_a_person_is_asked_and_nobody_is_not(copy):
     edit(copy, "  ml-prod:", "  ml-prod:\n    apis: [run]")
     before = cloud(copy), state(copy)

@@ -118,7 +118,7 @@ def test_a_reader_that_goes_away(words, folder):
         done = subprocess.run(
             [sys.executable, "-m", "groundplan", *words.split()],
             cwd=folder,
-            env=environment(),
+            env=environment(PYTHONUNBUFFERED=None),
             stdout=nobody,
             stderr=subprocess.PIPE,
             text=True,
@@ -132,6 +132,7 @@ def test_a_blueprint_from_stdin(tmp_path):
     assert groundplan(tmp_path, "-f", "-", "validate", stdin="- a").code == 1
     result = groundplan(tmp_path, "synth", "-f", "-", stdin=BLUEPRINT)
     assert result.code == 0
+    assert groundplan(tmp_path, "lock", "-f", "-", stdin=BLUEPRINT).code == 0
     assert [path.name for path in tmp_path.iterdir()] == ["terraform"], "no lock file without a name for it"
 
 
