@@ -13,6 +13,8 @@ import msgspec
 
 DATA = Path(__file__).with_name("roles.json")
 
+#: Runs queries; whoever may read or write a dataset needs it, on the project that pays for them.
+JOB_USER = "roles/bigquery.jobUser"
 PROJECT_IAM_ADMIN = "roles/resourcemanager.projectIamAdmin"
 
 
@@ -23,7 +25,10 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sources: tuple[str, ...]
     node: dict[str, str]  #: node service account, on the project
     image_streaming: dict[str, str]  #: node service account, on the project, beside those of ``node``
-    bucket: dict[Literal["read", "write"], str]  #: workload, on one bucket
+    #: workload, on one thing: its kind as references have it → reading or writing → roles
+    things: dict[str, dict[Literal["read", "write"], tuple[str, ...]]]
+    #: permissions of a workload that mounts a bucket: those to read, and those that writing adds
+    mounted: dict[Literal["read", "write"], tuple[str, ...]]
     state: dict[Literal["plan", "apply"], str]  #: automation, on the environment's own state
     #: automation, on the environment's own access policy
     access_policy: dict[Literal["plan", "apply"], str]

@@ -12,7 +12,10 @@ DATA = Path(__file__).with_name("services.json")
 
 #: base: every project. seed, project: what the foundation needs in its own and in each environment's project.
 #: The others are named after what an environment uses.
-Group = Literal["base", "seed", "project", "network", "cluster", "image_streaming", "buckets"]
+Group = Literal[
+    "base", "seed", "project", "network", "endpoint", "perimeter", "cluster", "image_streaming", "buckets",
+    "bigquery", "registry", "secrets", "cmek", "audit_logs", "contacts",
+]  # fmt: skip
 
 
 class Services(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

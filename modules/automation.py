@@ -3,8 +3,8 @@
 Both identities live in the seed project, outside of what they manage. The planning one reads; the applying
 one changes what groundplan makes, in one project. Neither is owner or editor of anything, and neither holds
 a role on another environment's project, state or access policy. The applying identity may grant roles, but
-by condition only those that nodes need, so it cannot make itself anything (IAM docs, "Set limits on granting
-roles").
+by condition only those that nodes and workloads need, so it cannot make itself anything (IAM docs, "Set
+limits on granting roles").
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from groundplan.blueprints.naming import account_id, terraform_name
 from groundplan.facts.roles import PROJECT_IAM_ADMIN, only_grants, roles, short
 from groundplan.modules.graph import GcsState, Graph, Lifecycle, Reference, Resource
+from groundplan.modules.identity import grantable
 from groundplan.modules.project import Project
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def add_automation(
                 project=project.id,
                 role=role,
                 member=account["member"],
-                condition=_condition() if role == PROJECT_IAM_ADMIN else None,
+                condition=_condition(env) if role == PROJECT_IAM_ADMIN else None,
                 depends_on=project.services.needs("cloudresourcemanager"),
             )
         if place is not None:
@@ -115,8 +116,8 @@ def add_automation(
     return accounts
 
 
-def _condition() -> dict[str, str]:
-    return {"title": "only-roles-of-nodes", "expression": only_grants(roles().grantable)}
+def _condition(env: Environment) -> dict[str, str]:
+    return {"title": "only-roles-of-nodes-and-workloads", "expression": only_grants(grantable(env))}
 
 
 def _open(graph: Graph, place: StatePlace, name: str, role: str, member: Reference) -> None:

@@ -19,9 +19,10 @@ from groundplan.blueprints.naming import cloud_key, cloud_name, cluster_name
 from groundplan.modules import gpu_networks
 from groundplan.modules.graph import Graph, Lifecycle, Resource
 from groundplan.modules.identity import BUCKET, NodeAccount, workload_pool
+from groundplan.modules.keys import Encryption, Keys
 from groundplan.modules.maintenance import maintenance_policy
 from groundplan.modules.names import stack_name, zone_names
-from groundplan.modules.network import PODS, SERVICES, Network, Subnet
+from groundplan.modules.network import Network, Subnet
 from groundplan.modules.node_config import base_node_config, has_gpu, is_metal
 from groundplan.modules.provisioned import node_pools
 from groundplan.modules.services import Services
@@ -63,11 +64,13 @@ def add_cluster(
     network: Network,
     subnet: Subnet,
     account: NodeAccount,
+    keys: Keys,
     services: Services,
 ) -> Gke:
     """Add one cluster without node pools, and the topic for its notifications."""
     region = env.cluster_region(cluster)
     zones = zone_names(region, cluster.zones)
+    secrets = keys.use("clusters", region)
     resource = graph.add(
         "google_container_cluster",
         stack_name((key, cluster)),
@@ -84,12 +87,12 @@ def add_cluster(
             prevent_destroy=env.protect, ignore_changes=("initial_node_count", "node_config")
         ),
         # The network, which cannot change later.
-        network=network.vpc["id"],
-        subnetwork=subnet.subnetwork["id"],
+        network=network.id,
+        subnetwork=subnet.id,
         networking_mode="VPC_NATIVE",
         ip_allocation_policy={
-            "cluster_secondary_range_name": PODS,
-            "services_secondary_range_name": SERVICES,
+            "cluster_secondary_range_name": subnet.pods,
+            "services_secondary_range_name": subnet.services,
             "stack_type": "IPV4",
         },
         datapath_provider="ADVANCED_DATAPATH",
@@ -97,7 +100,7 @@ def add_cluster(
         enable_multi_networking=True if gpu_networks.made(cluster) else None,
         enable_intranode_visibility=True,
         # Pods with addresses that belong to somebody else on the internet must keep them on the way out.
-        default_snat_status={"disabled": True} if subnet.ranges.pods.is_global else None,
+        default_snat_status={"disabled": True} if subnet.pod_range and subnet.pod_range.is_global else None,
         dns_config={"cluster_dns": "CLOUD_DNS", "cluster_dns_scope": "CLUSTER_SCOPE"},
         gateway_api_config={"channel": "CHANNEL_STANDARD"},
         **_endpoint(cluster.endpoint),
@@ -107,11 +110,15 @@ def add_cluster(
         },
         min_master_version=cluster.min_version,
         maintenance_policy=maintenance_policy(cluster.maintenance),
-        notification_config={"pubsub": _notifications(graph, env, key, cluster, services)},
+        notification_config={
+            "pubsub": _notifications(graph, env, key, cluster, keys.use("topics", region), services)
+        },
         # Who may do what.
         # Bare-metal nodes cannot join a cluster of Shielded nodes only (GKE's guide for A4X Max). The VMs of
         # such a cluster keep their own secure boot.
         enable_shielded_nodes=not any(is_metal(pool) for pool in node_pools(cluster).values()),
+        # Kubernetes secrets, encrypted once more in the cluster's database.
+        database_encryption={"state": "ENCRYPTED", "key_name": secrets.key} if secrets.key else None,
         workload_identity_config={"workload_pool": workload_pool(env)},
         binary_authorization={"evaluation_mode": "PROJECT_SINGLETON_POLICY_ENFORCE"},
         security_posture_config={"mode": "BASIC", "vulnerability_mode": "VULNERABILITY_DISABLED"},
@@ -133,8 +140,9 @@ def add_cluster(
             *services.needs("container", "logging", "monitoring"),
             *services.needs("binaryauthorization", "containersecurity", "dns", "iamcredentials"),
             *account.grants,
+            *secrets.grants,
             *network.ways_out,
-            subnet.internal,
+            *subnet.rules,
         ],
     )
     return Gke(key, cluster, resource, account, region, tuple(zones))
@@ -174,7 +182,7 @@ def _endpoint(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _notifications(
-    graph: Graph, env: Environment, key: str, cluster: Cluster, services: Services
+    graph: Graph, env: Environment, key: str, cluster: Cluster, encryption: Encryption, services: Services
 ) -> dict[str, Any]:
     """GKE publishes upgrades and security bulletins; its service agent may do so in its own project."""
     topic = graph.add(
@@ -182,7 +190,8 @@ def _notifications(
         stack_name((key, cluster), "events"),
         name=cloud_name(env, cloud_key(key, cluster), "events"),
         message_retention_duration="604800s",
-        depends_on=services.needs("pubsub"),
+        kms_key_name=encryption.key,
+        depends_on=[*services.needs("pubsub"), *encryption.grants],
     )
     return {"enabled": True, "topic": topic["id"], "filter": {"event_type": list(EVENTS)}}
 

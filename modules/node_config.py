@@ -54,6 +54,7 @@ def base_node_config(account: NodeAccount) -> dict[str, Any]:
         "service_account": account.account["email"],
         "oauth_scopes": ["https://www.googleapis.com/auth/cloud-platform"],
         "image_type": "COS_CONTAINERD",
+        "boot_disk_kms_key": account.disks.key,
         "metadata": {"disable-legacy-endpoints": "true"},
         "shielded_instance_config": {"enable_secure_boot": True, "enable_integrity_monitoring": True},
         "workload_metadata_config": {"mode": "GKE_METADATA"},

@@ -9,9 +9,13 @@ from groundplan.blueprints.naming import terraform_name
 from groundplan.errors import InternalError
 from groundplan.modules.access_policy import add_access_policy
 from groundplan.modules.automation import StatePlace, Task, add_automation, add_state_bucket, add_state_folder
+from groundplan.modules.contacts import add_contacts
 from groundplan.modules.federation import Federation, add_federation, admit, repository
-from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack
+from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack, text
+from groundplan.modules.org_policies import add_custom_constraints, add_org_policies
 from groundplan.modules.project import Project, add_folder, add_project, add_seed
+from groundplan.modules.tags import add_tags, bind_tags
+from groundplan.stacks.oversight import add_oversight
 from groundplan.stacks.state import FOUNDATION, frame, state
 
 if TYPE_CHECKING:
@@ -54,16 +58,25 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
         seed = add_seed(graph, blueprint, blueprint.foundation.project)
         own = _state_place(graph, blueprint, FOUNDATION, seed)
         federation = add_federation(graph, blueprint, seed)
+        constraints = add_custom_constraints(graph, blueprint, seed)
+        tags = add_tags(graph, blueprint, seed)
     founded: dict[str, Founded] = {}
     for name, env in blueprint.environments.items():
         with graph.at("environments", name):
             folder = add_folder(graph, blueprint, env, seed)
-            project = add_project(graph, env, folder, seed)
+            above = add_org_policies(graph, env, folder["name"], constraints, seed) if folder else ()
+            project = add_project(graph, env, folder, above, seed)
+            home = folder["name"] if folder else text("projects/", project.number)
+            if not folder:
+                add_org_policies(graph, env, home, constraints, seed)
+            bind_tags(graph, env, home, tags, seed)
+            add_contacts(graph, env, home, seed)
             place = _state_place(graph, blueprint, name, seed)
-            policy = add_access_policy(graph, blueprint, env, folder, project, seed)
+            policy = add_access_policy(graph, blueprint, env, home, seed)
             identities = add_automation(graph, env, project, place, policy, seed)
             if federation:
                 admit(graph, env, identities, federation)
+            add_oversight(graph, env, project.id, project.services)
             founded[name] = Founded(folder, project, place, policy, identities)
     _forget_states(graph, blueprint)
     _add_outputs(graph, own, founded)

@@ -4,13 +4,17 @@ import datetime
 import re
 from pathlib import Path
 
+import access_cases
 import pytest
 from blueprint_texts import SYSTEM, codes, cut, found, one
+from perimeter_cases import CASES as PERIMETER_CASES
 
 import groundplan.blueprints
 from groundplan.blueprints.explanations import explanations
 from groundplan.blueprints.model import MaintenanceWindow
 from groundplan.blueprints.rules import RULES
+from groundplan.blueprints.rules.construction import IMPOSSIBLE, SAID_BY
+from groundplan.blueprints.rules.examples import example
 from groundplan.blueprints.rules.maintenance import available_time
 
 RULE = {rule.code: rule for rule in RULES}
@@ -61,6 +65,7 @@ SEED = "foundation: {project: llm-seed}\n"
 ORGANIZATION = 'organization: "123456789012"\n'
 BUCKET_A = "storage: {buckets: {a: }}"
 POOLS = f"node_pools: {{{SYSTEM}}}"
+H200 = "machine: a3-ultragpu-8g"
 BLOCKS = "{name: h, blocks: {b: {nodes: 2}}}"
 RESERVED = ("kubernetes.io", "node.kubernetes.io", "k8s.io", "cloud.google.com", "sandbox.gke.io")
 L4 = "machine: g2-standard-4, nodes: 1"
@@ -83,8 +88,9 @@ def crossing(from_="ml-staging", to="ml-prod", read="buckets/models", by="worklo
 
 
 def perimeter(source):
-    rule = f"{{from: {{identities: [a], sources: [{source}]}}}}"
-    return one(f"perimeter: {{access_levels: {{corp: {{}}}}, ingress: {{r: {rule}}}}}")
+    rule = f"{{from: {{identity_type: any, sources: [{source}]}}, to: {{resources: ['*'], roles: [roles/viewer]}}}}"
+    levels = "{corp: {any_of: [{regions: [DE]}]}}"
+    return one(f"perimeter: {{access_levels: {levels}, ingress: {{r: {rule}}}}}")
 
 
 def workload(body):
@@ -198,11 +204,14 @@ CASES = {
         [pool("node_labels: {example.com/role: x, mykubernetes.io/a: x, kubernetes.io: y}")],
     ),
     "LT001": ([(one("budget: {monthly: 5}"), "budget")], [one("secrets: {}")]),
+    "MW002": (
+        [(window('days: [mon, tue, wed, thu, fri, sat, sun], start: "02:00", duration: 3h'), "3h")],
+        [window('days: [mon, tue, wed, thu, fri, sat, sun], start: "02:00", duration: 4h')],
+    ),
     "MW003": (
         [
             (window('days: [sat], start: "02:00", duration: 4h'), "4h"),
             (window('days: [sat, sun], start: "02:00", duration: 4h'), "4h"),
-            (window('days: [mon, tue, wed, thu, fri, sat, sun], start: "02:00", duration: 3h'), "3h"),
         ],
         [
             window('days: [sat], start: "02:00", duration: 12h'),
@@ -244,7 +253,7 @@ CASES = {
         [(main(pools=f"{SYSTEM}, x: {{machine: e2-standard-4}}"), "x")],
         [
             main(pools=f"{SYSTEM}, x: {{machine: ct5p-hightpu-4t, topology: 4x4x4}}"),
-            main(pools=f"{SYSTEM}, x: {{machine: a3-ultragpu-8g, capacity: {{reservation: {BLOCKS}}}}}"),
+            main("zones: [a]", f"{SYSTEM}, x: {{{H200}, capacity: {{reservation: {BLOCKS}}}}}"),
         ],
     ),
     "ND003": ([(one("clusters: {main: {}}"), "main")], [one("clusters: {main: {existing: x}}"), main()]),
@@ -374,7 +383,7 @@ CASES = {
     ),
     "RF006": (
         [(perimeter("access_levels/crop"), "access_levels/crop")],
-        [perimeter("access_levels/corp, projects/x")],
+        [perimeter("access_levels/corp, projects/123")],
     ),
     "RF007": (
         [(crossing(from_="ml-stagin"), "ml-stagin"), (crossing(from_="ml-prod", to="ml-prod"), "ml-prod")],
@@ -431,13 +440,18 @@ CASES = {
     "ZN003": ([(main("zones: [a, us-central1-a]"), "us-central1-a")], [main("zones: [a, b]")]),
 }  # fmt: skip
 
+CASES |= PERIMETER_CASES
+
+CASES |= access_cases.CASES
+
 BAD = [(code, text, at) for code, (bad, _) in CASES.items() for text, at in bad]
 GOOD = [(code, text) for code, (_, good) in CASES.items() for text in good]
 
 
 def test_every_rule_has_both_kinds_of_cases():
-    assert CASES.keys() == RULE.keys()
-    assert {code for code, _, _ in BAD} == {code for code, _ in GOOD} == RULE.keys()
+    with_examples = {code for code in RULE if example(code)}
+    assert CASES.keys() | with_examples == RULE.keys()
+    assert {code for code, _, _ in BAD} == {code for code, _ in GOOD} == CASES.keys()
 
 
 @pytest.mark.parametrize(("code", "text", "at"), BAD)
@@ -481,7 +495,8 @@ def test_no_code_is_used_that_is_not_explained():
         code for file in room.rglob("*.py") for code in re.findall(r'"([A-Z]{2}\d{3})"', file.read_text())
     }
     assert len(used) > 50
-    assert used <= explanations().keys()
+    impossible = {one.code for one in IMPOSSIBLE}
+    assert used <= explanations().keys() | impossible | SAID_BY.keys()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Who may do what: personas, CI, the service perimeter, organization policies."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler, model_serializer, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from groundplan.blueprints.model.basics import LATER, Model, Name, Principal, Role, Text
-from groundplan.blueprints.quantities import Matching, Seconds
+from groundplan.blueprints.model.basics import LATER, Model, Name, Principal, Role, Text, Whole
+from groundplan.blueprints.quantities import Matching, Seconds, unknown_word
 
 
 class Automation(Model):
@@ -30,25 +32,19 @@ class BreakGlass(Model):
 
 
 class Access(Model):
-    """Personas; what each may do depends on the tier."""
+    """Personas; what each may do depends on the tier. Roles are only added, never authoritative."""
 
-    operators: tuple[Principal, ...] = Field((), description="Run the platform.", json_schema_extra=LATER)
+    operators: tuple[Principal, ...] = Field((), description="Run the platform.")
     ml_engineers: tuple[Principal, ...] = Field(
-        (), description="Build models; work in development, look elsewhere.", json_schema_extra=LATER
+        (), description="Build models; work in development, look elsewhere."
     )
-    data_scientists: tuple[Principal, ...] = Field(
-        (), description="Explore data in development.", json_schema_extra=LATER
-    )
-    auditors: tuple[Principal, ...] = Field(
-        (), description="Read configuration and logs.", json_schema_extra=LATER
-    )
+    data_scientists: tuple[Principal, ...] = Field((), description="Explore data in development.")
+    auditors: tuple[Principal, ...] = Field((), description="Read configuration and logs.")
     break_glass: BreakGlass | None = Field(
         None, description="Emergency access through an entitlement.", json_schema_extra=LATER
     )
     grants: dict[Principal, tuple[Role, ...]] = Field(
-        {},
-        description="Further roles by principal; only added, never authoritative.",
-        json_schema_extra=LATER,
+        {}, description="Further roles on the project, by principal."
     )
 
 
@@ -62,23 +58,34 @@ class ServiceMethods(Model):
 class RuleFrom(Model):
     """Where a perimeter rule lets requests come from."""
 
-    identities: tuple[Text, ...] = Field((), description="Principals.")
+    identities: tuple[Text, ...] = Field(
+        (), description="Principals: user:, group:, serviceAccount:, principal:// or principalSet://."
+    )
     identity_type: Literal["any", "any-user", "any-service-account"] | None = Field(
         None, description="A class of principals instead."
     )
-    sources: tuple[Text, ...] = Field((), description="access_levels/NAME or projects/ID.")
+    sources: tuple[Text, ...] = Field(
+        (),
+        description="access_levels/NAME; projects/NUMBER, or projects/ID of this platform; a VPC network as "
+        "//compute.googleapis.com/projects/ID/global/networks/NAME. None written means any place.",
+    )
 
 
 class RuleTo(Model):
     """What a perimeter rule lets requests reach."""
 
-    resources: tuple[Text, ...] = Field((), description='projects/ID, or "*".')
-    services: dict[str, ServiceMethods] = Field({}, description="Services with their methods.")
+    resources: tuple[Text, ...] = Field(
+        (),
+        description='"*", or projects: the environment\'s own for ingress, others by number for egress.',
+    )
+    services: dict[str, ServiceMethods] = Field(
+        {}, description='Services with their methods; without any, all of the service. "*" for all services.'
+    )
     roles: tuple[Role, ...] = Field((), description="Roles instead of services.")
 
 
 class PerimeterRule(Model):
-    """One ingress or egress rule; its key is its title."""
+    """One ingress or egress rule; its key is its title, after the environment's name."""
 
     from_: RuleFrom = Field(
         default_factory=RuleFrom.model_construct, alias="from", description="Who and where from."
@@ -87,15 +94,15 @@ class PerimeterRule(Model):
 
 
 class AccessCondition(Model):
-    """One condition of an access level."""
+    """One condition of an access level; everything in it must hold."""
 
-    ip_ranges: tuple[Text, ...] = Field((), description="Address ranges.")
+    ip_ranges: tuple[Text, ...] = Field((), description="Public address ranges.")
     members: tuple[Text, ...] = Field((), description="user: and serviceAccount: principals.")
     regions: tuple[Text, ...] = Field((), description="Two-letter country codes.")
 
 
 class AccessLevel(Model):
-    """A named set of conditions."""
+    """A named set of conditions. It opens nothing until a rule names it as a source."""
 
     any_of: tuple[AccessCondition, ...] = Field((), description="One of them must hold.")
     all_of: tuple[AccessCondition, ...] = Field((), description="All of them must hold.")
@@ -114,44 +121,104 @@ class TrialPerimeter(Model):
     restricted_services: RestrictedServices = Field(
         default_factory=RestrictedServices.model_construct, description="Changes to the enforced list."
     )
-    ingress: dict[str, PerimeterRule] = Field({}, description="Ingress rules on trial.")
-    egress: dict[str, PerimeterRule] = Field({}, description="Egress rules on trial.")
+    ingress: dict[str, PerimeterRule] | None = Field(
+        None, description="Ingress rules on trial, instead of the enforced ones; left out, the same."
+    )
+    egress: dict[str, PerimeterRule] | None = Field(
+        None, description="Egress rules on trial, instead of the enforced ones; left out, the same."
+    )
 
 
 class Perimeter(Model):
     """The VPC Service Controls perimeter around the environment's project."""
 
     mode: Literal["none", "dry-run", "enforced"] = Field(
-        "none", description="none, dry-run (only log) or enforced.", json_schema_extra=LATER
+        "none", description="none, dry-run (only log) or enforced."
     )
     existing: Text | None = Field(
-        None, description="Name of a perimeter that somebody else owns.", json_schema_extra=LATER
+        None,
+        description="A perimeter that somebody else owns, accessPolicies/NUMBER/servicePerimeters/NAME: "
+        "the project becomes a member of it.",
     )
+    access_policy: (
+        Annotated[
+            str,
+            Matching(
+                r"(accessPolicies/)?[0-9]{1,30}", "an access policy has a number: accessPolicies/123456789"
+            ),
+        ]
+        | None
+    ) = Field(None, description="Number of the access policy, instead of the one that the foundation makes.")
     restricted_services: RestrictedServices = Field(
-        default_factory=RestrictedServices.model_construct,
-        description="Changes to the shipped list.",
-        json_schema_extra=LATER,
+        default_factory=RestrictedServices.model_construct, description="Changes to the shipped list."
     )
     access_levels: dict[Name, AccessLevel] = Field(
-        {}, description="Named conditions.", json_schema_extra=LATER
+        {}, description="Named conditions, for the sources of rules."
     )
-    ingress: dict[str, PerimeterRule] = Field(
-        {}, description="Rules for requests from outside.", json_schema_extra=LATER
+    ingress: dict[str, PerimeterRule] = Field({}, description="Rules for requests from outside.")
+    egress: dict[str, PerimeterRule] = Field({}, description="Rules for requests to outside.")
+    dry_run: TrialPerimeter | None = Field(None, description="A trial overlay beside the enforced perimeter.")
+
+
+#: One word for a constraint, and what it means.
+_POLICY_WORDS = {
+    "true": "enforced",
+    "false": "off",
+    "allow-all": "allow-all",
+    "deny-all": "deny-all",
+    "unset": "unset",
+}
+
+
+class OrgPolicy(Whole):
+    """What one constraint demands: a word, or lists of values."""
+
+    short_form: ClassVar[bool] = True
+    written: ClassVar[tuple[str, ...]] = ("allow", "deny")
+
+    kind: Literal["enforced", "off", "allow-all", "deny-all", "unset", "values"] = Field(
+        "values", exclude=True, description="Which of them."
     )
-    egress: dict[str, PerimeterRule] = Field(
-        {}, description="Rules for requests to outside.", json_schema_extra=LATER
-    )
-    dry_run: TrialPerimeter | None = Field(
-        None, description="A trial overlay beside the enforced perimeter.", json_schema_extra=LATER
-    )
+    allow: tuple[Text, ...] = Field((), description="Values that are allowed, and no others.")
+    deny: tuple[Text, ...] = Field((), description="Values that are denied.")
+
+    @model_serializer
+    def _as_written(self) -> Any:
+        words = {kind: word for word, kind in _POLICY_WORDS.items()}
+        if self.kind in ("enforced", "off"):
+            return self.kind == "enforced"
+        lists = {"allow": list(self.allow), "deny": list(self.deny)}
+        return words.get(self.kind) or {key: values for key, values in lists.items() if values}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_word(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            word = str(value).lower()
+            if word not in _POLICY_WORDS:
+                raise unknown_word(word, tuple(_POLICY_WORDS), "{allow: [VALUE]}, {deny: [VALUE]}")
+            return {"kind": _POLICY_WORDS[word]}
+        if "kind" not in value and not (value.get("allow") or value.get("deny")):
+            raise ValueError(
+                "write true, false, allow-all, deny-all, unset, {allow: [VALUE]} or {deny: [VALUE]}"
+            )
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        schema.get("properties", {}).pop("kind", None)
+        return {"anyOf": [{"enum": [True, False, "allow-all", "deny-all", "unset"]}, schema]}
 
 
 class OrgPolicies(Model):
-    """Organization policies on the environment."""
+    """Organization policies on the environment's folder, or on its project if that exists already."""
 
     preset: Literal["none", "starter", "hardened"] = Field(
-        "none", description="The shipped set to start from.", json_schema_extra=LATER
+        "none", description="The shipped set to start from."
     )
-    override: dict[str, Any] = Field(
-        {}, description="Constraint → value, over the preset.", json_schema_extra=LATER
+    override: dict[Text, OrgPolicy] = Field(
+        {},
+        description="Constraint → value, over the preset: true, false, allow-all, deny-all, "
+        "{allow: [VALUE]}, {deny: [VALUE]}, or unset to leave it as it is above.",
     )

@@ -1,12 +1,12 @@
 """The file as a whole: whose platform it is, and its environments."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from groundplan.blueprints.model.basics import LATER, Model, Name, Number, ProjectId, Region, Text
+from groundplan.blueprints.model.basics import LATER, Model, Name, Number, ProjectId, Region, Text, Zone
 from groundplan.blueprints.model.environment import Environment, EnvironmentSpec
-from groundplan.blueprints.quantities import Boolean, Integer
+from groundplan.blueprints.quantities import Boolean, Integer, Matching
 
 
 class Names(Model):
@@ -18,11 +18,26 @@ class Names(Model):
     )
 
 
+class ExternalReservation(Model):
+    """What is known of a reservation that somebody made: pools that consume it are checked against it."""
+
+    machine: Text = Field(description="Machine type of the reserved machines.")
+    project: ProjectId | None = Field(None, description="Project that owns it; else that of the consumer.")
+    zones: tuple[Zone, ...] = Field((), description="Zones of the reserved machines, by their whole names.")
+    nodes: Integer | None = Field(None, ge=1, description="Number of reserved machines.")
+
+
 class External(Model):
     """The outside world that environments may read from."""
 
     projects: tuple[ProjectId, ...] = Field(
         (), description="Projects that hold reservations or images for all environments."
+    )
+    domains: tuple[Annotated[str, Matching(r"[\w-]+(\.[\w-]+)+", "a domain is written example.com")], ...] = (
+        Field((), description="Domains of people, besides the one that most of them have.")
+    )
+    reservations: dict[Name, ExternalReservation] = Field(
+        {}, description="Reservations by name, so that what consumes them can be checked."
     )
 
 
@@ -50,7 +65,9 @@ class Foundation(Model):
 class Engine(Model):
     """The engine that a real run must use."""
 
-    name: Literal["terraform", "tofu"] = Field("terraform", description="terraform or tofu.")
+    name: Literal["terraform", "tofu", "embedded"] = Field(
+        "terraform", description="terraform, tofu, or embedded: the Terraform of the Python package."
+    )
     version: Text = Field(">= 1.11", description="Version constraint in Terraform's notation.")
 
 

@@ -10,7 +10,7 @@ from groundplan.blueprints.model.basics import LATER, Model, Name, Number, Proje
 from groundplan.blueprints.model.cluster import Cluster
 from groundplan.blueprints.model.storage import Encryption, Storage
 from groundplan.blueprints.model.workload import Gitops, Repository, Secret, TerraformExtras, Workload
-from groundplan.blueprints.quantities import Boolean, Integer, Matching, Network, Seconds, Share
+from groundplan.blueprints.quantities import Address, Boolean, Integer, Matching, Network, Seconds, Share
 
 Tier = Literal["development", "staging", "production"]
 TIERS: dict[str, Tier] = {"ml-dev": "development", "ml-staging": "staging", "ml-prod": "production"}
@@ -32,11 +32,20 @@ class ProjectSpec(Model):
     )
 
 
-class ExistingNetwork(Model):
-    """A network that somebody else owns."""
+class ExistingSubnet(Model):
+    """A cluster's subnet in a network that somebody else owns."""
 
-    host_project: ProjectId = Field(description="Project that owns it.")
+    name: Name | None = Field(None, description="Its name; else the one that groundplan would give it.")
+    pods: Name = Field("pods", description="Name of its secondary range for pods.")
+    services: Name = Field("services", description="Name of its secondary range for services.")
+
+
+class ExistingNetwork(Model):
+    """A network that somebody else owns, with its subnets, routes, firewall rules and DNS."""
+
+    host_project: ProjectId = Field(description="Project that owns it: the host of a Shared VPC.")
     network: Name = Field(description="Its name.")
+    subnets: dict[Name, ExistingSubnet] = Field({}, description="Cluster → its subnet.")
 
 
 class EnvironmentNetwork(Model):
@@ -47,9 +56,18 @@ class EnvironmentNetwork(Model):
         description="Ranges of nodes, pods and services are cut from it.",
     )
     nat: Boolean = Field(False, description="Let nodes reach the internet through Cloud NAT.")
-    existing: ExistingNetwork | None = Field(
-        None, description="Use a shared VPC instead of an own one.", json_schema_extra=LATER
+    google_apis: Literal["private-vip", "restricted-vip", "psc"] | None = Field(
+        None,
+        description="How nodes reach Google's APIs. restricted-vip: only those that VPC Service Controls "
+        "supports; private-vip: all; psc: through an endpoint of the VPC's own. Left out: restricted-vip "
+        "with a perimeter, else private-vip.",
     )
+    psc_address: Address | None = Field(
+        None,
+        description="psc only: the endpoint's address, outside of all ranges; else the last one of the "
+        "address space.",
+    )
+    existing: ExistingNetwork | None = Field(None, description="Use a Shared VPC instead of an own one.")
 
 
 class Budget(Model):
@@ -106,10 +124,8 @@ class EnvironmentSpec(Model):
     )
     clusters: dict[Name, Cluster] = Field({}, description="GKE clusters.")
     storage: Storage = Field(default_factory=Storage.model_construct, description="Where data live.")
-    secrets: dict[Name, Secret] = Field({}, description="Secret containers.", json_schema_extra=LATER)
-    registry: dict[Name, Repository] = Field(
-        {}, description="Artifact Registry repositories.", json_schema_extra=LATER
-    )
+    secrets: dict[Name, Secret] = Field({}, description="Secret containers.")
+    registry: dict[Name, Repository] = Field({}, description="Artifact Registry repositories.")
     workloads: dict[Name, Workload] = Field({}, description="Kubernetes identities and what they may touch.")
     budget: Budget | None = Field(None, description="Monthly budget.", json_schema_extra=LATER)
     audit_logs: AuditLogs | None = Field(
@@ -118,8 +134,10 @@ class EnvironmentSpec(Model):
     contacts: dict[
         Literal["all", "billing", "legal", "product-updates", "security", "suspension", "technical"],
         tuple[Text, ...],
-    ] = Field({}, description="Who Google writes to, by topic.", json_schema_extra=LATER)
-    tags: dict[str, str] = Field({}, description="Resource manager tags.", json_schema_extra=LATER)
+    ] = Field({}, description="Who Google writes to, by topic.")
+    tags: dict[str, str] = Field(
+        {}, description="Resource manager tags: key → value, or tagValues/NUMBER for one that exists."
+    )
     apis: tuple[
         Annotated[str, Matching(r"[a-z0-9-]+(\.googleapis\.com)?", "an API is written tpu.googleapis.com")],
         ...,

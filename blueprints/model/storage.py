@@ -34,7 +34,7 @@ class Disk(Item):
     """A disk; in two zones it is two disks."""
 
     type: Text = Field(description="hyperdisk-ml, hyperdisk-balanced …")
-    size_gib: Gib = Field(alias="size", ge=4, le=65536, description="Size.")
+    size_gib: Gib = Field(alias="size", ge=1, description="Size.")
     throughput_mib_per_second: MibPerSecond | None = Field(
         None, alias="throughput", description="Provisioned throughput."
     )
@@ -47,7 +47,9 @@ class Dataset(Item):
     name: (
         Annotated[str, Matching(r"\w{1,1024}", "a dataset's name has letters, digits and underscores")] | None
     ) = Field(None, description="Name in the cloud.")
-    existing: Text | None = Field(None, description="A dataset that exists already.")
+    existing: Text | None = Field(
+        None, description="A dataset that exists already: PROJECT.DATASET, or its id in this project."
+    )
     location: Text | None = Field(None, description="Region or multi-region; else the environment's region.")
 
 
@@ -78,7 +80,7 @@ class Storage(Model):
     disks: dict[Name, Disk] = Field(
         {}, description="Disks, Hyperdisk ML among them.", json_schema_extra=LATER
     )
-    bigquery: dict[Name, Dataset] = Field({}, description="BigQuery datasets.", json_schema_extra=LATER)
+    bigquery: dict[Name, Dataset] = Field({}, description="BigQuery datasets.")
     lustre: dict[Name, Lustre] = Field({}, description="Managed Lustre instances.", json_schema_extra=LATER)
     filestore: dict[Name, Filestore] = Field({}, description="Filestore instances.", json_schema_extra=LATER)
 
@@ -87,8 +89,15 @@ class Encryption(Model):
     """Who manages encryption keys."""
 
     mode: Literal["google", "cmek"] = Field(
-        "google", description="google, or cmek for the environment's own keys.", json_schema_extra=LATER
+        "google", description="google, or cmek for the environment's own keys."
     )
-    keys: dict[Region, str] = Field(
-        {}, description="Existing keys by region, instead of new ones.", json_schema_extra=LATER
-    )
+    keys: dict[
+        Region,
+        Annotated[
+            str,
+            Matching(
+                r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+",
+                "a key is written projects/ID/locations/REGION/keyRings/RING/cryptoKeys/KEY",
+            ),
+        ],
+    ] = Field({}, description="Existing keys by region, instead of new ones; cmek only.")

@@ -1,10 +1,11 @@
 """What runs in a cluster and what it may touch; what is delivered beside it."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from groundplan.blueprints.model.basics import LATER, Item, Model, Name, Renamable, Role, Text
+from groundplan.blueprints.quantities import Matching
 
 
 class Mount(Model):
@@ -29,20 +30,40 @@ class Workload(Renamable):
     runs_on: tuple[Text, ...] = Field(
         (), description="Node pools or compute classes; cluster/pool where a name is not unique."
     )
-    roles: tuple[Role, ...] = Field((), description="Further roles on the project.", json_schema_extra=LATER)
+    roles: tuple[Role, ...] = Field((), description="Further roles on the project.")
     renamed_from: Name | None = Field(None, description="The key this workload had before.")
 
 
 class Secret(Item):
     """A Secret Manager container; its value never passes through groundplan."""
 
-    existing: Text | None = Field(None, description="A secret that exists already.")
+    existing: (
+        Annotated[
+            str,
+            Matching(
+                r"(projects/[^/]+/secrets/)?[\w-]{1,255}", "a secret is written projects/ID/secrets/NAME"
+            ),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="A secret that exists already: projects/ID/secrets/NAME, or its name in this project.",
+    )
 
 
 class Repository(Item):
     """An Artifact Registry repository."""
 
-    existing: Text | None = Field(None, description="A repository that exists already.")
+    existing: (
+        Annotated[
+            str,
+            Matching(
+                r"projects/[^/]+/locations/[^/]+/repositories/[^/]+",
+                "a repository is written projects/ID/locations/LOCATION/repositories/NAME",
+            ),
+        ]
+        | None
+    ) = Field(None, description="A repository that exists already.")
     format: Literal["docker", "python", "npm", "maven", "apt", "generic"] = Field(
         "docker", description="Package format."
     )

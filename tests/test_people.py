@@ -1,0 +1,130 @@
+"""People in an environment: who gets which role where, and how little that is above development."""
+
+import pytest
+from blueprint_factory import platform, stack
+
+from groundplan.engines.terraform.writer import document
+from groundplan.facts.personas import personas
+from groundplan.modules.people import normalised, principal_name
+
+PROJECT = "google_project_iam_member"
+ACCESS = {
+    "operators": ["group:ops@example.com"],
+    "ml_engineers": ["group:eng@example.com"],
+    "data_scientists": ["group:data@example.com"],
+    "auditors": ["group:audit@example.com"],
+}
+THINGS = {
+    "storage": {"buckets": {"raw": {"existing": "acme-raw"}}, "bigquery": {"features": {}}},
+    "registry": {"images": {}},
+}
+
+
+def people(graph, type=PROJECT):
+    """(principal, role, what) of every grant to people."""
+    return {
+        (r.attributes["member"], r.attributes["role"].removeprefix("roles/"), r.name.split("_")[0])
+        for r in graph.of_type(type)
+        if isinstance(r.attributes["member"], str) and r.attributes["member"].startswith("group:")
+    }
+
+
+@pytest.fixture(scope="module")
+def made():
+    return platform(access=ACCESS, **THINGS)
+
+
+def of(graph, principal, environment):
+    return {role for who, role, where in people(graph) if (who, where) == (principal, environment)}
+
+
+def test_engineers_work_in_development_look_in_staging_and_hardly_look_in_production(made):
+    graph = stack(made, "foundation").graph
+    engineer = "group:eng@example.com"
+    assert "container.developer" in of(graph, engineer, "ml-dev")
+    assert "container.viewer" in of(graph, engineer, "ml-staging")
+    assert of(graph, engineer, "ml-prod") == {
+        "browser", "container.clusterViewer", "logging.viewer", "monitoring.viewer",
+    }  # fmt: skip
+    buckets = {
+        env: {role for _, role, _ in people(stack(made, env).graph, "google_storage_bucket_iam_member")}
+        for env in made.environments
+    }
+    assert buckets == {
+        "ml-dev": {"storage.objectUser", "storage.objectViewer"},
+        "ml-staging": {"storage.objectViewer"},
+        "ml-prod": set(),
+    }
+
+
+def test_nobody_but_operators_changes_anything_above_development():
+    changing = ("admin", "editor", "developer", "writer", "user")
+    for tier in ("staging", "production"):
+        for persona, rights in personas().tiers[tier].items():
+            roles = {*rights.project, *rights.things.values()}
+            changes = {role for role in roles if role.lower().endswith(changing)}
+            assert persona == "operators" or not changes, (tier, persona, changes)
+    everywhere = {r for tier in personas().tiers.values() for rights in tier.values() for r in rights.project}
+    assert not everywhere & {"roles/owner", "roles/editor", "roles/viewer"}
+    assert not {role for role in everywhere if role.startswith("roles/iam.") and "Reviewer" not in role}
+
+
+def test_data_scientists_exist_in_development_only(made):
+    graph = stack(made, "foundation").graph
+    scientist = "group:data@example.com"
+    assert of(graph, scientist, "ml-dev") == {"browser", "bigquery.jobUser"}
+    assert not of(graph, scientist, "ml-staging") | of(graph, scientist, "ml-prod")
+    assert people(stack(made, "ml-dev").graph, "google_bigquery_dataset_iam_member") == {
+        (scientist, "bigquery.dataViewer", "features"),
+        ("group:eng@example.com", "bigquery.dataEditor", "features"),
+    }
+
+
+def test_the_foundation_grants_on_projects_so_that_no_pipeline_can(made):
+    for env in made.environments:
+        assert not people(stack(made, env).graph)
+    alone = platform({"ml-dev": {}}, foundation=False, access=ACCESS)
+    assert ("group:eng@example.com", "container.developer", "ml-dev") in people(stack(alone).graph)
+
+
+def test_what_is_only_used_is_not_opened_to_people(made):
+    opened = people(stack(made, "ml-dev").graph, "google_storage_bucket_iam_member")
+    assert {what for _, _, what in opened} == {"checkpoints", "datasets"}
+
+
+def test_a_person_in_two_personas_gets_each_role_once_whatever_the_case():
+    both = {
+        "operators": ["user:Ann@Example.com", "user:ann@example.com"],
+        "auditors": ["user:ANN@example.com"],
+        "grants": {"user:ann@EXAMPLE.com": ["roles/browser", "roles/pubsub.viewer"]},
+    }
+    graph = stack(platform({"ml-dev": {}}, foundation=False, access=both)).graph
+    found = [r for r in graph.of_type(PROJECT) if r.name.startswith("ml-dev_user-")]
+    assert {r.attributes["member"] for r in found} == {"user:ann@example.com"}
+    roles = [r.attributes["role"] for r in found]
+    assert len(roles) == len(set(roles))
+    assert {"roles/container.admin", "roles/cloudasset.viewer", "roles/pubsub.viewer"} <= set(roles)
+    assert normalised("principal://iam.googleapis.com/X") == "principal://iam.googleapis.com/X"
+
+
+def test_names_of_people_are_readable_and_never_the_same():
+    names = [
+        principal_name(f"group:{name}@example.com") for name in ("a.b", "a-b", "a_b", "x" * 90, "x" * 91)
+    ]
+    assert names[0].startswith("group-a-b-example-com-")
+    assert len(set(names)) == len(names)
+
+
+def test_the_order_of_people_changes_nothing(made):
+    turned = {"access": {key: list(reversed(value)) * 2 for key, value in reversed(ACCESS.items())}}
+    again = platform(**turned, **THINGS)
+    for name in ("foundation", "ml-dev"):
+        assert document(stack(made, name)) == document(stack(again, name))
+
+
+def test_each_grant_knows_the_line_that_asks_for_it(made):
+    graph = stack(made, "foundation").graph
+    origins = {r.origin for r in graph.of_type(PROJECT) if "group-eng" in r.name}
+    assert origins == {
+        ("environments", env, "access", "ml_engineers") for env in ("ml-dev", "ml-staging", "ml-prod")
+    }
