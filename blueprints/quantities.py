@@ -209,6 +209,15 @@ def _network(value: Any) -> Any:
     return value
 
 
+def _address(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return ipaddress.IPv4Address(value)
+        except ValueError:
+            raise ValueError("an address is IPv4: 10.127.255.254") from None
+    return value
+
+
 def _schema(pattern: str, example: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": f"^{pattern}$", "examples": [example]})
 
@@ -249,4 +258,10 @@ Network = Annotated[
     BeforeValidator(_network),
     PlainSerializer(str, return_type=str),
     _schema(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+/[0-9]+", "10.64.0.0/20"),
+]
+Address = Annotated[
+    ipaddress.IPv4Address,
+    BeforeValidator(_address),
+    PlainSerializer(str, return_type=str),
+    _schema(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", "10.127.255.254"),
 ]

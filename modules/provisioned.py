@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 def clusters(env: Environment) -> dict[str, Cluster]:
     """The clusters of an environment that are made, by key."""
-    if env.network.existing:
-        return {}
     return {key: cluster for key, cluster in env.clusters.items() if not cluster.existing}
 
 

@@ -14,6 +14,7 @@ from groundplan.modules.federation import Federation, add_federation, admit, rep
 from groundplan.modules.graph import GcsState, Graph, Reference, Resource, Stack, text
 from groundplan.modules.org_policies import add_custom_constraints, add_org_policies
 from groundplan.modules.project import Project, add_folder, add_project, add_seed
+from groundplan.modules.shared_vpc import add_shared_vpc
 from groundplan.modules.tags import add_tags, bind_tags
 from groundplan.stacks.oversight import add_oversight
 from groundplan.stacks.state import FOUNDATION, frame, state
@@ -77,6 +78,9 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
             if federation:
                 admit(graph, env, identities, federation)
             add_oversight(graph, env, project.id, project.services)
+            add_shared_vpc(
+                graph, env, project.services, project=project.id, number=project.number, prefix=(name,)
+            )
             founded[name] = Founded(folder, project, place, policy, identities)
     _forget_states(graph, blueprint)
     _add_outputs(graph, own, founded)

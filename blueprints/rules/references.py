@@ -11,6 +11,7 @@ from groundplan.blueprints.rules.base import (
     blueprint_rule,
     environment_rule,
 )
+from groundplan.blueprints.rules.passage import written_rules
 from groundplan.blueprints.tree import Path
 from groundplan.blueprints.words import did_you_mean, listed
 
@@ -112,14 +113,13 @@ def compute_classes(view: EnvironmentView) -> Iterator[Problem]:
 @environment_rule("RF006", "perimeter rules name access levels of their perimeter", source=HERE)
 def access_levels(view: EnvironmentView) -> Iterator[Problem]:
     """A source that does not exist would close the rule for everybody."""
-    perimeter = view.environment.perimeter
     levels = view.names("perimeter", "access_levels")
-    for name, rule in perimeter.ingress.items() if levels is not None else ():
-        for index, source in enumerate(rule.from_.sources):
+    for one in written_rules(view) if levels is not None else ():
+        for index, source in enumerate(one.rule.from_.sources):
             kind, _, level = source.partition("/")
             if kind == "access_levels" and level not in (levels or ()):
                 yield Problem(
-                    ("perimeter", "ingress", name, "from", "sources", index),
+                    (*one.path, "from", "sources", index),
                     f"there is no access level `{level}`",
                     did_you_mean(level, levels or ()) or _there_are(sorted(levels or ())),
                 )

@@ -202,8 +202,8 @@ class Provider:
         state = Maker(kind, planned, settings, prior["id"]).complete()
         item = CloudObject(kind.type, prior["id"], _key(kind, private, prior), _stored(state))
         self._faults.strike(kind.type, "update", item.id)
-        if kind.iam:
-            semantics.check_identities(self._cloud, item)
+        if kind.iam or kind.service == "accesscontextmanager.googleapis.com":
+            semantics.refuse_write(self._cloud, item)
         self._cloud.put(item)
         return state
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from groundplan.facts.schema import ResourceType
 
+from . import perimeters
 from .cloud import Cloud, CloudObject, Refused, now
 from .references import CLUSTER, NODE_POOL, missing, owns, users, values_at
 from .sameness import canonical
@@ -135,7 +136,19 @@ def refuse_create(cloud: Cloud, kind: ResourceType, item: CloudObject) -> None:
             "notFound",
             f"{item.type}.{reference.path} names it. Create it first, and refer to it.",
         )
+    refuse_write(cloud, item)
+
+
+def refuse_write(cloud: Cloud, item: CloudObject) -> None:
+    """Everything in an object that stops it from being created or changed.
+
+    Raises:
+        Refused: error 400.
+    """
     check_identities(cloud, item)
+    perimeters.refuse_write(cloud, item)
+    if perimeter := perimeters.perimeter_of(cloud, item):
+        check_identities(cloud, perimeter)
 
 
 def already_exists(item: CloudObject, advice: str = "") -> Refused:
@@ -281,6 +294,9 @@ def refuse_delete(cloud: Cloud, item: CloudObject, state: dict[str, Any]) -> Non
         )
     if _is_left(state):
         return
+    perimeters.refuse_delete(cloud, item)
+    if perimeter := perimeters.perimeter_of(cloud, item):
+        check_identities(cloud, perimeter)
     for user in users(cloud, item):
         raise _answer(
             item,
