@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groundplan.blueprints.naming import cloud_name
-from groundplan.modules.graph import Graph, Lifecycle, Resource, text
+from groundplan.modules.graph import Graph, Lifecycle, Reference, Resource, Text
 from groundplan.modules.project import Project
 
 if TYPE_CHECKING:
@@ -31,16 +31,18 @@ def wants_access_policy(blueprint: Blueprint, env: Environment) -> bool:
 
 
 def add_access_policy(
-    graph: Graph,
-    blueprint: Blueprint,
-    env: Environment,
-    folder: Resource | None,
-    project: Project,
-    seed: Project,
+    graph: Graph, blueprint: Blueprint, env: Environment, home: Reference | Text, seed: Project
 ) -> Resource | None:
-    """Add the access policy of an environment, scoped to its folder; None if it has no perimeter of its own.
+    """Add the access policy of an environment; None if it has no perimeter of its own.
 
     Its ``name`` is the number that perimeters and access levels are made in.
+
+    Args:
+        graph: the foundation's.
+        blueprint: with the organization.
+        env: the environment.
+        home: its scope: ``folders/NUMBER`` or ``projects/NUMBER``.
+        seed: whose API is called.
     """
     if not wants_access_policy(blueprint, env):
         return None
@@ -49,7 +51,7 @@ def add_access_policy(
         env.name,
         parent=f"organizations/{blueprint.organization}",
         title=cloud_name(env, env.name),
-        scopes=[folder["name"] if folder else text("projects/", project.number)],
+        scopes=[home],
         lifecycle=Lifecycle(prevent_destroy=env.protect),
         depends_on=seed.services.needs("accesscontextmanager"),
     )

@@ -4,23 +4,29 @@ A project that exists already is looked up and used: it is neither moved into a 
 the roles of its default service accounts stay, since others may rely on them.
 
 A new project starts without the default network. The provider does that by deleting the network after the
-fact, which needs the Compute API; the constraint ``compute.skipDefaultNetworkCreation`` on the folder above
-is the better way where it is set already (provider docs, google_project, ``auto_create_network``), and both
-agree.
+fact, which needs the Compute API and room for one more network. Where the environment's organization policies
+have ``compute.skipDefaultNetworkCreation``, none is made in the first place, and the provider is left out of
+it (provider docs, google_project, ``auto_create_network``).
 
 The Compute API brings a default service account that is Editor of the whole project unless the organization
 forbids it. The role is taken away; deleting the account could not be undone after thirty days (IAM docs).
+
+A protected project has a lien: Google refuses to delete it, whoever asks and with whatever tool, until
+somebody takes the lien away. The lien goes first when protection is lifted, and the project can go then
+(Resource Manager docs, "Protecting projects from accidental deletion").
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from groundplan.blueprints.naming import cloud_name
-from groundplan.facts.services import needed
-from groundplan.modules.graph import Graph, Lifecycle, Reference, Resource
+from groundplan.facts.services import Group, needed
+from groundplan.modules.graph import Graph, Lifecycle, Reference, Resource, text
 from groundplan.modules.names import labels
+from groundplan.modules.org_policies import skips_default_network
 from groundplan.modules.services import Services, add_services
 
 if TYPE_CHECKING:
@@ -60,11 +66,14 @@ def add_seed(graph: Graph, blueprint: Blueprint, seed_id: str) -> Project:
         auto_create_network=False,
         **_protection(protect),
     )
+    contacts = any(other.contacts for other in blueprint.environments.values())
+    groups: tuple[Group, ...] = ("seed", "contacts") if contacts else ("seed",)
     services = add_services(
-        graph, needed("seed"), project=project["project_id"], prefix=(SEED,), depends_on=(project,)
+        graph, needed(*groups), project=project["project_id"], prefix=(SEED,), depends_on=(project,)
     )
     found = Project(project["project_id"], project["number"], services)
     _deprive_default_accounts(graph, SEED, found)
+    _hold(graph, SEED, found, found, protect=protect)
     return found
 
 
@@ -83,8 +92,18 @@ def add_folder(graph: Graph, blueprint: Blueprint, env: Environment, seed: Proje
     )
 
 
-def add_project(graph: Graph, env: Environment, folder: Resource | None, seed: Project) -> Project:
-    """Add an environment's project, or look up the existing one, with the APIs that come before all else."""
+def add_project(
+    graph: Graph, env: Environment, folder: Resource | None, above: Sequence[Resource], seed: Project
+) -> Project:
+    """Add an environment's project, or look up the existing one, with the APIs that come before all else.
+
+    Args:
+        graph: the foundation's.
+        env: the environment.
+        folder: the environment's own, which a new project is made in.
+        above: organization policies of the folder: the project is made under them.
+        seed: whose APIs are called.
+    """
     needs = seed.services.needs("cloudresourcemanager", "cloudbilling", "serviceusage", "compute")
     if env.project.existing:
         project = graph.data("google_project", env.name, project_id=env.project_id, depends_on=needs)
@@ -96,10 +115,10 @@ def add_project(graph: Graph, env: Environment, folder: Resource | None, seed: P
             name=env.project_id,
             folder_id=folder["name"] if folder else None,
             billing_account=env.billing_account,
-            auto_create_network=False,
+            auto_create_network=None if folder and skips_default_network(env) else False,
             labels=labels(env),
             **_protection(env.protect),
-            depends_on=needs,
+            depends_on=[*needs, *above],
         )
     services = add_services(
         graph, needed("project"), project=project["project_id"], prefix=(env.name,), depends_on=(project,)
@@ -107,6 +126,7 @@ def add_project(graph: Graph, env: Environment, folder: Resource | None, seed: P
     found = Project(project["project_id"], project["number"], services)
     if not env.project.existing:
         _deprive_default_accounts(graph, env.name, found)
+        _hold(graph, env.name, found, seed, protect=env.protect)
     return found
 
 
@@ -123,6 +143,20 @@ def _protection(protect: bool) -> dict[str, Any]:
         "deletion_policy": "PREVENT" if protect else "DELETE",
         "lifecycle": Lifecycle(prevent_destroy=protect),
     }
+
+
+def _hold(graph: Graph, name: str, project: Project, seed: Project, *, protect: bool) -> None:
+    """Add a lien to a protected project."""
+    if protect:
+        graph.add(
+            "google_resource_manager_lien",
+            name,
+            parent=text("projects/", project.number),
+            restrictions=["resourcemanager.projects.delete"],
+            origin="groundplan",
+            reason="Protected by its blueprint: write protect: false there, and apply.",
+            depends_on=seed.services.needs("cloudresourcemanager"),
+        )
 
 
 def _deprive_default_accounts(graph: Graph, name: str, project: Project) -> None:
