@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from groundplan.cli import runs, tombstones, trust
+from groundplan.cli import administration, runs, tombstones, trust
 from groundplan.cli.options import blueprint_option, environments, output_options, run_options
 from groundplan.cli.output import Output
 from groundplan.cli.project import FOUNDATION, Project
@@ -156,6 +156,7 @@ def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
     from groundplan.policies.protection import protected
 
     tombstones.refuse_unburied(run, shown)
+    administration.refuse_loss(run, shown)
     environments = run.project.blueprint.environments
     findings = [
         f"{one.stack.name}: {finding}"
@@ -183,6 +184,8 @@ def learn(run: Run) -> None:
     from groundplan.blueprints.lock import read_lock, write_lock
 
     project = run.project
+    if not project.offline:
+        run.session.prepare(project.stacks([FOUNDATION]))  # now at the latest its state is in its bucket
     output = run.session.terraform(FOUNDATION).output()
     path = project.learned_path if project.offline else project.lock_path
     lock = read_lock(path)
@@ -195,7 +198,8 @@ def learn(run: Run) -> None:
             "access_policy": policies.get(name) or kept.access_policy,
         }
         lock = lock.with_environment(name, kept.model_copy(update=news))
-    write_lock(path, lock)
+    if write_lock(path, lock) and not project.offline:
+        run.output.say(f"{path}: project numbers and folders written; commit the file.")
     project.forget_lock()
 
 

@@ -67,7 +67,7 @@ class Progress:
 
     def event(self, stack: str, event: Event) -> None:
         """Take note of an event; may be called from any thread."""
-        from groundplan.engines.terraform.events import Phase, ResourceEvent
+        from groundplan.engines.terraform.events import Message, Phase, ResourceEvent
 
         with self.lock:
             line = self.lines.setdefault(stack, _Line())
@@ -75,6 +75,8 @@ class Progress:
                 self._phase(stack, line, event)
             elif isinstance(event, ResourceEvent):
                 self._resource(stack, line, event)
+            elif isinstance(event, Message) and event.kind == "news":
+                self.output.say(f"{stack}: {event.text}")
 
     def _phase(self, stack: str, line: _Line, phase: Phase) -> None:
         if phase.state == "started":

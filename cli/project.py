@@ -111,6 +111,21 @@ class Project:
 
         return merged(self.allocated, read_lock(self.learned_path)) if self.offline else self.allocated
 
+    @property
+    def founded(self) -> bool:
+        """Did a foundation teach the lock file something already?"""
+        return any(kept.project_number for kept in self.committed.environments.values())
+
+    @property
+    def named_buckets(self) -> list[str]:
+        """The stacks that can see whether the bucket that ``state:`` names is versioned.
+
+        With a foundation that is only its administrator: an environment's identities see their own folder.
+        """
+        if not self.blueprint.state.bucket:
+            return []
+        return [FOUNDATION] if self.blueprint.foundation else self.stack_names
+
     def forget_lock(self) -> None:
         """The lock file changed on disk: read it anew when it is asked for."""
         for name in ("committed", "allocated"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from groundplan.cli import administration
 from groundplan.cli.output import Output
 from groundplan.cli.progress import Progress
 from groundplan.cli.project import FOUNDATION, Project, stopping
@@ -48,6 +49,7 @@ class Run:
         self, stacks: Sequence[Stack], *, destroy: bool = False, targets: Sequence[str] = ()
     ) -> list[Shown]:
         """Plan stacks in parallel, with progress, and put the plans into words."""
+        administration.tell(self, stacks)
         with self.progress.shown():
             raws = self.session.plan(stacks, destroy=destroy, targets=targets)
         return [self.read(stack, raw) for stack, raw in zip(stacks, raws, strict=True)]
@@ -144,6 +146,8 @@ def opened(
             on_event=progress.event,
             interrupt=interrupt,
             locked_versions=project.versions_path,
+            founded=project.founded,
+            named_buckets=project.named_buckets,
         ) as running:
             running.lock_timeout_seconds = trust.lock_timeout()
             yield Run(project, engine, running, output, progress)

@@ -131,7 +131,7 @@ def choose_real(name: str, constraint: str, binary: Path | None = None) -> Engin
     raise EngineError(
         f"the blueprint asks for {name} {constraint}; {_listed(found)}",
         hint=f"Install {name} {constraint}, name another one with --engine-binary, or change `engine:`. "
-        "A state once written by a newer version cannot be read by an older one, so nothing else is tried.",
+        "An older version may not read the state that a newer one wrote, so nothing else is tried.",
     )
 
 

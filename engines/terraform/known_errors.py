@@ -155,7 +155,7 @@ KNOWN = (
     ),
     Known(
         "exists",
-        r"already exists|alreadyExists|ALREADY_EXISTS|you already own it",
+        r"already exists|alreadyExists|ALREADY_EXISTS|you already own it|violates display name uniqueness",
         "It exists in Google Cloud, but this state does not know it: an earlier run was cut off while making "
         "it, or somebody else made it.",
         "If it is yours, take it over; else use another name.",
@@ -243,6 +243,31 @@ KNOWN = (
         "Run again without --adopt.",
         "change",
         "developer.hashicorp.com/terraform/language/import",
+    ),
+    Known(
+        "provider-version",
+        r"no available releases match the given constraints (?P<wanted>.+?)(?= To see | \(|$)",
+        "No version of the provider that the blueprint asks for can be installed: {wanted}.",
+        "Change `providers:` in the blueprint, or offer that version where providers come from (a mirror).",
+        "change",
+        "wording of terraform init 1.11 and 1.15; developer.hashicorp.com/terraform/cli/config/config-file",
+    ),
+    Known(
+        "newer-state",
+        r"(?:file uses format version|snapshot was created).+? by Terraform v?(?P<newer>\d[\d.]*\d)",
+        "A newer Terraform has written the state, and this one cannot read it.",
+        "Use Terraform {newer} or newer, and ask for it under `engine:` so that nobody falls back.",
+        "change",
+        "wording of terraform init 1.11 and 1.15; developer.hashicorp.com/terraform/language/state",
+    ),
+    Known(
+        "state-place",
+        r"Backend configuration changed",
+        "The blueprint names another place for this state than the last time.",
+        "Change `name`, `state:` or `foundation:` back. A state is moved by hand, with the engine's "
+        "`init -migrate-state` in the stack's folder among the work files.",
+        "change",
+        "wording of terraform init 1.11 and 1.15; developer.hashicorp.com/terraform/cli/commands/init",
     ),
     Known(
         "provider-died",

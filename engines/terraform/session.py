@@ -14,9 +14,18 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from groundplan.engines.terraform import dependency_lock, environment, plugin_cache, state_lock, unsaved_state
+from groundplan.engines.terraform import (
+    bootstrap,
+    dependency_lock,
+    environment,
+    plugin_cache,
+    state_bucket,
+    state_lock,
+    state_owner,
+    unsaved_state,
+)
 from groundplan.engines.terraform.engine import Engine
-from groundplan.engines.terraform.events import Diagnostic, Event, Phase
+from groundplan.engines.terraform.events import Diagnostic, Event, Message, Phase
 from groundplan.engines.terraform.process import Interrupt
 from groundplan.engines.terraform.runner import RunError, Terraform
 from groundplan.engines.terraform.state import Identity, check_kind, identity
@@ -81,6 +90,8 @@ class Session:
     interrupt: Interrupt
     lock_timeout_seconds: int = LOCK_TIMEOUT_SECONDS
     locked_versions: Path | None = None  #: the dependency lock file that real stacks share
+    founded: bool = False  #: a foundation was applied before, by whomever
+    named_buckets: frozenset[str] = frozenset()  #: stacks whose bucket somebody else made
     _telling: threading.Lock = field(default_factory=threading.Lock)
     _initializing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -119,6 +130,8 @@ class Session:
                 )
             with self._phase(stack.name, "show"):
                 content = terraform.show_plan(path)
+            if stack.name in self.named_buckets:
+                state_bucket.check_versioned(content, stack)
             seconds = time.monotonic() - began
             return StackPlan(stack.name, path, content, changes, seconds, state, tuple(warnings))
 
@@ -192,32 +205,69 @@ class Session:
     def _prepared(
         self, stack: Stack, *, migrate_state: bool = False
     ) -> tuple[Terraform, list[Diagnostic], Identity | None]:
-        """Write ``main.tf.json`` and run ``init``, which offline is only needed when its input changed."""
+        """Write ``main.tf.json``, run ``init``, and look at the state: is it ours?"""
         root, offline = self.workspace.root(stack.name), self.workspace.offline
-        content = document(stack, offline=offline, guarded=False)
-        root.write(content)
         terraform, warnings = self._terraform(stack.name)
-        stamp = f"{self.engine}\n{msgspec.json.encode(content['terraform']).decode()}\n"
-        if not (offline and root.is_initialized(stamp)):
-            # Not at once: a plugin cache that the stacks share is not safe for concurrent use.
-            with self._initializing, self._phase(stack.name, "init"), self._installing(root):
-                terraform.init(migrate_state=migrate_state)
-            root.set_initialized(stamp)
-        if not offline:
+        if offline:
+            self._init_offline(stack, terraform)
+            state = root.identity()
+        else:
+            self._init_real(stack, terraform, migrate_state=migrate_state)
             unsaved_state.settle(terraform, stack.name)
             warnings += dependency_lock.unknown_facts(root.path)
-        state = root.identity() if offline else identity(terraform.state())
+            stored = terraform.state()
+            state_owner.check(stored, stack)
+            state = identity(stored)
         check_kind(state, offline=offline, where=f"the backend of {stack.name}")
         return terraform, warnings, state
+
+    def _init_offline(self, stack: Stack, terraform: Terraform) -> None:
+        """``init`` is only needed when what it reads changed."""
+        root = self.workspace.root(stack.name)
+        content = document(stack, offline=True, guarded=False)
+        root.write(content)
+        stamp = f"{self.engine}\n{msgspec.json.encode(content['terraform']).decode()}\n"
+        if not root.is_initialized(stamp):
+            with self._initializing, self._phase(stack.name, "init"):
+                terraform.init()
+            root.set_initialized(stamp)
+
+    def _init_real(self, stack: Stack, terraform: Terraform, *, migrate_state: bool) -> None:
+        """``init`` every time: it also finds out whether backend and providers are still there.
+
+        One stack at a time: a plugin cache that they share is not safe for concurrent use.
+
+        Raises:
+            EngineError: the bucket for the state has to exist and does not.
+        """
+        root = self.workspace.root(stack.name)
+
+        def write(stack: Stack) -> None:
+            content = state_owner.marked(document(stack, guarded=False), stack)
+            named = stack.name in self.named_buckets
+            root.write(state_bucket.watched(content, stack) if named else content)
+
+        write(stack)
+        with self._initializing, self._phase(stack.name, "init"), self._installing(root):
+            if bootstrap.makes_own_bucket(stack):
+                news = bootstrap.initialize(stack, root, terraform.init, write, known=self.founded)
+                if news:
+                    self._tell(stack.name, Message(kind="news", text=news))
+                return
+            try:
+                terraform.init(migrate_state=migrate_state)
+            except RunError as error:
+                if state_bucket.is_missing(error):
+                    raise state_bucket.missing(stack) from None
+                raise
 
     @contextlib.contextmanager
     def _installing(self, root: Root) -> Iterator[None]:
         """For ``init`` of a real root: the shared plugin cache to itself, the shared choice of versions."""
         with contextlib.ExitStack() as held:
-            if not self.workspace.offline:
-                held.enter_context(plugin_cache.exclusive(self.workspace.path))
-                if self.locked_versions is not None:
-                    held.enter_context(dependency_lock.lent(self.locked_versions, root.path))
+            held.enter_context(plugin_cache.exclusive(self.workspace.path))
+            if self.locked_versions is not None:
+                held.enter_context(dependency_lock.lent(self.locked_versions, root.path))
             yield
 
     def _each(self, stacks: Sequence[Stack], work: Callable[[Stack], T]) -> list[T]:
@@ -248,8 +298,9 @@ class Session:
         except BaseException as error:
             self._tell(stack, Phase(step=step, state="failed", seconds=time.monotonic() - began))
             if isinstance(error, RunError):
+                # Not workspace.root: it looks at the state, which may be what is broken.
                 raise state_lock.translated(
-                    error, stack, self.engine, self.workspace.root(stack).path
+                    error, stack, self.engine, self.workspace.path / stack
                 ) from None
             raise
         self._tell(stack, Phase(step=step, state="done", seconds=time.monotonic() - began))
@@ -266,6 +317,8 @@ def session(
     stacks: Iterable[Stack] | None = None,
     *,
     locked_versions: Path | None = None,
+    founded: bool = False,
+    named_buckets: Iterable[str] = (),
     on_event: OnEvent = lambda stack, event: None,
     interrupt: Interrupt | None = None,
 ) -> Iterator[Session]:
@@ -278,6 +331,9 @@ def session(
             they nor the states have, which halves the engine's CPU time. None: it serves every type.
         locked_versions: the dependency lock file beside the blueprint, for a real run; None: each root
             keeps its own.
+        founded: a stack that makes its own bucket was applied before, by whomever. If that bucket is not
+            there any more, a real run does not begin anew.
+        named_buckets: stacks whose bucket somebody else made; a real run sees that it is versioned.
         on_event: told what happens.
         interrupt: how a person stops it.
     """
@@ -285,7 +341,16 @@ def session(
     if not workspace.offline:
         cache = plugin_cache.environment(os.environ, plugin_cache.directory(workspace.path))
         variables = environment.real({**os.environ, **cache})
-        yield Session(workspace, engine, variables, on_event, interrupt, locked_versions=locked_versions)
+        yield Session(
+            workspace,
+            engine,
+            variables,
+            on_event,
+            interrupt,
+            locked_versions=locked_versions,
+            founded=founded,
+            named_buckets=frozenset(named_buckets),
+        )
         return
     from groundplan.engines.terraform.offline.session import Standin  # loads grpc, which takes its time
 

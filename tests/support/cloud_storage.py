@@ -19,6 +19,7 @@ import itertools
 import json
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -114,7 +115,7 @@ class CloudStorage:
         self._uploads: dict[str, Upload] = {}
         self._upload_ids = itertools.count(1)
         handler = type("Handler", (_Handler,), {"storage": self})
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = _Server(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
 
     def __enter__(self) -> CloudStorage:
@@ -216,6 +217,15 @@ class CloudStorage:
         if call.headers.get("X-GUploader-No-308"):
             return Answer(200, headers={"X-Http-Status-Code-Override": "308", **here})
         return Answer(308, headers=here)
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    """A server that does not mind a client that ends in the middle of a connection."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Engines that fail do not hang up properly."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
