@@ -52,7 +52,7 @@ def both(dev, prod, top=""):
 PERIMETER = "existing: accessPolicies/1/servicePerimeters/p"
 SHARED = "network: {existing: {host_project: acme-host, network: n}}"
 RESERVED = (
-    "clusters: {main: {node_pools: {" + SYSTEM + ", x: "
+    "clusters: {main: {zones: [a], node_pools: {" + SYSTEM + ", x: "
     "{machine: a3-highgpu-8g, nodes: 1, capacity: {reservation: {name: h, project: ml-capacity}}}}}}"
 )
 ANY = "from: {identity_type: any}"
@@ -60,40 +60,40 @@ COMPUTE = "to: {resources: [projects/123], services: {compute.googleapis.com: {}
 
 #: code → texts that break the rule, with what the diagnostic points at; texts that do not.
 CASES = {
-    "NW001": (
+    "VN001": (
         [(network("google_apis: psc, psc_address: 10.64.0.9",
                   f"clusters: {{main: {{ranges: {{nodes: 10.64.0.0/20}}, node_pools: {{{SYSTEM}}}}}}}"),
           "10.64.0.9")],
         [network("google_apis: psc, psc_address: 10.64.16.9",
                  f"clusters: {{main: {{ranges: {{nodes: 10.64.0.0/20}}, node_pools: {{{SYSTEM}}}}}}}")],
     ),
-    "NW002": (
+    "VN002": (
         [(network("psc_address: 10.64.0.9"), "psc_address")],
         [network("google_apis: psc, psc_address: 10.64.0.9"), network("google_apis: private-vip")],
     ),
-    "NW003": (
+    "VN003": (
         [(one("network: {google_apis: private-vip}\nperimeter: {mode: dry-run}"), "private-vip")],
         [one("network: {google_apis: psc}\nperimeter: {mode: dry-run}"), network("google_apis: private-vip")],
     ),
-    "NW004": (
+    "VN004": (
         [(network(f"existing: {{host_project: acme-host, network: n}}, {key}: {value}"), key)
          for key, value in {"nat": "true", "google_apis": "psc", "psc_address": "10.64.0.9"}.items()],
         [network("existing: {host_project: acme-host, network: n}, nat: false")],
     ),
-    "NW005": (
+    "VN005": (
         [(network("existing: {host_project: acme-host, network: n, subnets: {mian: {}}}", CLUSTER), "mian")],
         [network("existing: {host_project: acme-host, network: n, subnets: {main: {}}}", CLUSTER)],
     ),
-    "NW006": (
+    "VN006": (
         [(both(SHARED, SHARED), "{host_project: acme-host, network: n}")],
         [both(SHARED, SHARED.replace("network: n", "network: m")), one(SHARED)],
     ),
-    "NW007": (
+    "VN007": (
         [(one(f"{SHARED}\nperimeter: {{mode: dry-run}}"), "acme-host")],
         [one(f"{SHARED}\nperimeter: {{mode: dry-run, access_policy: 1}}"), one(SHARED),
          one(f"{SHARED}\nperimeter: {{mode: dry-run}}").replace("acme-host", "llm-ml-dev")],
     ),
-    "PM001": (
+    "VS001": (
         [
             (from_("identities: ['user:a@example.com'], identity_type: any"), "identity_type"),
             (from_("sources: ['*']"), "r"),
@@ -103,13 +103,13 @@ CASES = {
         ],
         [from_("identity_type: any-service-account"), from_("identities: ['user:a@example.com']")],
     ),
-    "PM002": (
+    "VS002": (
         [(from_(f"identities: ['{one}']"), f"'{one}'")
          for one in ("a@example.com", "x@p.iam.gserviceaccount.com", "domain:example.com", "user:a", "all")],
         [from_("identities: ['serviceAccount:x@p.iam.gserviceaccount.com', 'group:a@example.com', "
                "'principalSet://iam.googleapis.com/locations/global/workforcePools/p/*']")],
     ),
-    "PM003": (
+    "VS003": (
         [
             (service("storge.googleapis.com: {}"), "storge.googleapis.com"),
             (service("storage: {}"), "storage"),
@@ -124,7 +124,7 @@ CASES = {
                     more=", restricted_services: {add: [brandnew.googleapis.com]}"),
         ],
     ),
-    "PM004": (
+    "VS004": (
         [
             (method("google.storage.objects.gett"), "google.storage.objects.gett"),
             (method("storage.objects.get"), "storage.objects.get"),
@@ -140,7 +140,7 @@ CASES = {
             service("bigquery.googleapis.com: {permissions: [bigquery.tables.getData]}"),
         ],
     ),
-    "PM005": (
+    "VS005": (
         [
             (to("resources: ['*']"), "r"),
             (to("services: {storage.googleapis.com: {}}"), "r"),
@@ -148,7 +148,7 @@ CASES = {
         ],
         [to("resources: ['*'], roles: [roles/storage.objectViewer]"), service("storage.googleapis.com: {}")],
     ),
-    "PM006": (
+    "VS006": (
         [
             (to("resources: [projects/other-project], roles: [roles/viewer]"), "projects/other-project"),
             (to("resources: [projects/123], roles: [roles/viewer]"), "projects/123"),
@@ -162,7 +162,7 @@ CASES = {
             egress(f"{WHO}, to: {{resources: [projects/123, '*'], roles: [roles/viewer]}}"),
         ],
     ),
-    "PM007": (
+    "VS007": (
         [
             (ingress(f"{WHO}, {TO}", "a" * 94), "a" * 94),
             (ingress(f"{WHO}, {TO}", more=f", egress: {{r: {{{WHO}, {TO}}}}}"), "r"),
@@ -174,18 +174,18 @@ CASES = {
                       f"dry_run: {{ingress: {{r: {{{WHO}, {TO}}}}}}}"),
         ],
     ),
-    "PM008": (
+    "VS008": (
         [(from_(f"identities: ['user:a@example.com'], sources: ['{one}']"), f"'{one}'")
          for one in ("corp", "10.0.0.0/8", "projects/somebody-elses", "accessPolicies/1/accessLevels/x")],
         [from_("identities: ['user:a@example.com'], sources: ['*', projects/123, projects/llm-ml-dev, "
                "//compute.googleapis.com/projects/acme-host/global/networks/n]")],
     ),
-    "PM009": (
+    "VS009": (
         [(perimeter("mode: dry-run, dry_run: {}"), "dry_run"),
          (perimeter("dry_run: {egress: {}}"), "dry_run")],
         [FOUNDED + perimeter("mode: enforced, dry_run: {egress: {}}")],
     ),
-    "PM010": (
+    "VS010": (
         [
             (perimeter("existing: p, mode: enforced"), "p"),
             (perimeter(PERIMETER), "accessPolicies/1/servicePerimeters/p"),
@@ -195,7 +195,7 @@ CASES = {
         ],
         [perimeter(f"{PERIMETER}, mode: enforced"), perimeter(f"{PERIMETER}, mode: dry-run, egress: {{}}")],
     ),
-    "PM011": (
+    "VS011": (
         [
             (level(""), "corp"),
             (level("any_of: [{regions: [DE]}], all_of: [{regions: [DE]}]"), "corp"),
@@ -211,26 +211,26 @@ CASES = {
             level("all_of: [{regions: [DE]}, {members: ['serviceAccount:x@p.iam.gserviceaccount.com']}]"),
         ],
     ),
-    "PM012": (
+    "VS012": (
         [("environments: {ml-prod: {perimeter: {mode: dry-run}}}\n", "dry-run")],
         [perimeter("mode: dry-run"), FOUNDED + "environments: {ml-prod: {perimeter: {mode: enforced}}}\n"],
     ),
-    "PM013": (
+    "VS013": (
         [(both(*[f"perimeter: {{mode: enforced, {PERIMETER}}}"] * 2),
           "accessPolicies/1/servicePerimeters/p")],
         [both(f"perimeter: {{mode: enforced, {PERIMETER}}}", f"perimeter: {{mode: enforced, {PERIMETER}q}}")],
     ),
-    "PM014": (
+    "VS014": (
         [(both("perimeter: {mode: enforced, access_policy: 1}",
                "perimeter: {mode: enforced, access_policy: accessPolicies/1}", FOUNDED), "accessPolicies/1")],
         [both("perimeter: {mode: enforced, access_policy: 1}",
               "perimeter: {mode: enforced, access_policy: 2}", FOUNDED)],
     ),
-    "PM015": (
+    "VS015": (
         [(perimeter("access_levels: {corp: {any_of: [{regions: [DE]}]}}"), "corp")],
         [level("any_of: [{regions: [DE]}]")],
     ),
-    "PM016": (
+    "VS016": (
         [
             (perimeter("restricted_services: {add: [storage]}"), "storage"),
             (perimeter("restricted_services: {add: [storge.googleapis.com]}"), "storge.googleapis.com"),
@@ -239,7 +239,7 @@ CASES = {
         ],
         [perimeter("restricted_services: {add: [iam.googleapis.com], remove: [spanner.googleapis.com]}")],
     ),
-    "PM017": (
+    "VS017": (
         [
             (one("apis: [spanner]\nperimeter: {restricted_services: {remove: [spanner.googleapis.com]}}"),
              "spanner.googleapis.com"),
@@ -249,12 +249,12 @@ CASES = {
         ],
         [perimeter("restricted_services: {remove: [storage.googleapis.com]}")],
     ),
-    "PM018": (
+    "VS018": (
         [(perimeter("mode: enforced"), "enforced")],
         [FOUNDED + perimeter("mode: enforced"), perimeter("mode: dry-run"),
          perimeter(f"mode: enforced, {PERIMETER}"), ingress(f"{WHO}, {TO}", more=", mode: enforced")],
     ),
-    "PM019": (
+    "VS019": (
         [(one(f"perimeter: {{mode: dry-run}}\n{RESERVED}"),
           "{reservation: {name: h, project: ml-capacity}}")],
         [

@@ -42,6 +42,7 @@ AREAS: dict[str, Area] = {
     "HW": Area("hardware", "Hardware"),
     "AC": Area("access", "People and roles"),
     "DA": Area("data", "Secrets, repositories, datasets, keys"),
+    "VN": Area("network", "The environment's network"),
     "VS": Area("perimeter", "VPC Service Controls"),
     "VX": Area("vertex", "Vertex AI"),
 }

@@ -20,7 +20,7 @@ SCOPED = "Google Cloud docs, Access Context Manager, Scoped policies"
 HERE = "The blueprint language"
 
 
-@environment_rule("NW001", "an endpoint's address is outside of all ranges", source=ENDPOINTS)
+@environment_rule("VN001", "an endpoint's address is outside of all ranges", source=ENDPOINTS)
 def endpoint_address(view: EnvironmentView) -> Iterator[Problem]:
     """Google Cloud refuses an endpoint for its APIs in a range of a subnet."""
     address = view.environment.network.psc_address
@@ -37,7 +37,7 @@ def endpoint_address(view: EnvironmentView) -> Iterator[Problem]:
                 )
 
 
-@environment_rule("NW002", "an endpoint's address belongs to an endpoint", source=HERE)
+@environment_rule("VN002", "an endpoint's address belongs to an endpoint", source=HERE)
 def no_endpoint(view: EnvironmentView) -> Iterator[Problem]:
     """The address would silently do nothing."""
     network = view.environment.network
@@ -51,7 +51,7 @@ def no_endpoint(view: EnvironmentView) -> Iterator[Problem]:
 
 
 @environment_rule(
-    "NW003", "inside a perimeter only protected APIs are reached", source=CONNECTIVITY, severity="warning"
+    "VN003", "inside a perimeter only protected APIs are reached", source=CONNECTIVITY, severity="warning"
 )
 def all_apis(view: EnvironmentView) -> Iterator[Problem]:
     """Through an API that a perimeter cannot protect, data may leave it unseen."""
@@ -64,7 +64,7 @@ def all_apis(view: EnvironmentView) -> Iterator[Problem]:
         )
 
 
-@environment_rule("NW004", "a network of somebody else is used as it is", source=HERE)
+@environment_rule("VN004", "a network of somebody else is used as it is", source=HERE)
 def not_ours(view: EnvironmentView) -> Iterator[Problem]:
     """Routes, DNS and NAT of another project's network are made by its owner."""
     network = view.environment.network
@@ -77,7 +77,7 @@ def not_ours(view: EnvironmentView) -> Iterator[Problem]:
             yield Problem(("network", key), f"`{key}` cannot be beside `existing`", hint, at_key=True)
 
 
-@environment_rule("NW005", "subnets are for clusters of the environment", source=HERE)
+@environment_rule("VN005", "subnets are for clusters of the environment", source=HERE)
 def subnets(view: EnvironmentView) -> Iterator[Problem]:
     """A misspelt cluster would look for a subnet of another name."""
     shared = view.environment.network.existing
@@ -92,7 +92,7 @@ def subnets(view: EnvironmentView) -> Iterator[Problem]:
             )
 
 
-@blueprint_rule("NW006", "environments do not share networks", source=HERE, severity="warning")
+@blueprint_rule("VN006", "environments do not share networks", source=HERE, severity="warning")
 def shared_networks(view: BlueprintView) -> Iterator[Problem]:
     """In one network, only firewall rules keep the nodes of two environments apart."""
     taken: dict[tuple[str, str], Path] = {}
@@ -112,7 +112,7 @@ def shared_networks(view: BlueprintView) -> Iterator[Problem]:
 
 
 @environment_rule(
-    "NW007", "a network in a perimeter is under its access policy", source=SCOPED, severity="warning"
+    "VN007", "a network in a perimeter is under its access policy", source=SCOPED, severity="warning"
 )
 def out_of_scope(view: EnvironmentView) -> Iterator[Problem]:
     """The foundation's policy is scoped to the environment's folder. A network outside of it is refused."""
