@@ -93,7 +93,7 @@ CASES = {
         [one(f"{SHARED}\nperimeter: {{mode: dry-run, access_policy: 1}}"), one(SHARED),
          one(f"{SHARED}\nperimeter: {{mode: dry-run}}").replace("acme-host", "llm-ml-dev")],
     ),
-    "VS001": (
+    "PM001": (
         [
             (from_("identities: ['user:a@example.com'], identity_type: any"), "identity_type"),
             (from_("sources: ['*']"), "r"),
@@ -103,13 +103,13 @@ CASES = {
         ],
         [from_("identity_type: any-service-account"), from_("identities: ['user:a@example.com']")],
     ),
-    "VS002": (
+    "PM002": (
         [(from_(f"identities: ['{one}']"), f"'{one}'")
          for one in ("a@example.com", "x@p.iam.gserviceaccount.com", "domain:example.com", "user:a", "all")],
         [from_("identities: ['serviceAccount:x@p.iam.gserviceaccount.com', 'group:a@example.com', "
                "'principalSet://iam.googleapis.com/locations/global/workforcePools/p/*']")],
     ),
-    "VS003": (
+    "PM003": (
         [
             (service("storge.googleapis.com: {}"), "storge.googleapis.com"),
             (service("storage: {}"), "storage"),
@@ -124,7 +124,7 @@ CASES = {
                     more=", restricted_services: {add: [brandnew.googleapis.com]}"),
         ],
     ),
-    "VS004": (
+    "PM004": (
         [
             (method("google.storage.objects.gett"), "google.storage.objects.gett"),
             (method("storage.objects.get"), "storage.objects.get"),
@@ -140,7 +140,7 @@ CASES = {
             service("bigquery.googleapis.com: {permissions: [bigquery.tables.getData]}"),
         ],
     ),
-    "VS005": (
+    "PM005": (
         [
             (to("resources: ['*']"), "r"),
             (to("services: {storage.googleapis.com: {}}"), "r"),
@@ -148,7 +148,7 @@ CASES = {
         ],
         [to("resources: ['*'], roles: [roles/storage.objectViewer]"), service("storage.googleapis.com: {}")],
     ),
-    "VS006": (
+    "PM006": (
         [
             (to("resources: [projects/other-project], roles: [roles/viewer]"), "projects/other-project"),
             (to("resources: [projects/123], roles: [roles/viewer]"), "projects/123"),
@@ -162,7 +162,7 @@ CASES = {
             egress(f"{WHO}, to: {{resources: [projects/123, '*'], roles: [roles/viewer]}}"),
         ],
     ),
-    "VS007": (
+    "PM007": (
         [
             (ingress(f"{WHO}, {TO}", "a" * 94), "a" * 94),
             (ingress(f"{WHO}, {TO}", more=f", egress: {{r: {{{WHO}, {TO}}}}}"), "r"),
@@ -174,18 +174,18 @@ CASES = {
                       f"dry_run: {{ingress: {{r: {{{WHO}, {TO}}}}}}}"),
         ],
     ),
-    "VS008": (
+    "PM008": (
         [(from_(f"identities: ['user:a@example.com'], sources: ['{one}']"), f"'{one}'")
          for one in ("corp", "10.0.0.0/8", "projects/somebody-elses", "accessPolicies/1/accessLevels/x")],
         [from_("identities: ['user:a@example.com'], sources: ['*', projects/123, projects/llm-ml-dev, "
                "//compute.googleapis.com/projects/acme-host/global/networks/n]")],
     ),
-    "VS009": (
+    "PM009": (
         [(perimeter("mode: dry-run, dry_run: {}"), "dry_run"),
          (perimeter("dry_run: {egress: {}}"), "dry_run")],
         [FOUNDED + perimeter("mode: enforced, dry_run: {egress: {}}")],
     ),
-    "VS010": (
+    "PM010": (
         [
             (perimeter("existing: p, mode: enforced"), "p"),
             (perimeter(PERIMETER), "accessPolicies/1/servicePerimeters/p"),
@@ -195,7 +195,7 @@ CASES = {
         ],
         [perimeter(f"{PERIMETER}, mode: enforced"), perimeter(f"{PERIMETER}, mode: dry-run, egress: {{}}")],
     ),
-    "VS011": (
+    "PM011": (
         [
             (level(""), "corp"),
             (level("any_of: [{regions: [DE]}], all_of: [{regions: [DE]}]"), "corp"),
@@ -211,26 +211,26 @@ CASES = {
             level("all_of: [{regions: [DE]}, {members: ['serviceAccount:x@p.iam.gserviceaccount.com']}]"),
         ],
     ),
-    "VS012": (
+    "PM012": (
         [("environments: {ml-prod: {perimeter: {mode: dry-run}}}\n", "dry-run")],
         [perimeter("mode: dry-run"), FOUNDED + "environments: {ml-prod: {perimeter: {mode: enforced}}}\n"],
     ),
-    "VS013": (
+    "PM013": (
         [(both(*[f"perimeter: {{mode: enforced, {PERIMETER}}}"] * 2),
           "accessPolicies/1/servicePerimeters/p")],
         [both(f"perimeter: {{mode: enforced, {PERIMETER}}}", f"perimeter: {{mode: enforced, {PERIMETER}q}}")],
     ),
-    "VS014": (
+    "PM014": (
         [(both("perimeter: {mode: enforced, access_policy: 1}",
                "perimeter: {mode: enforced, access_policy: accessPolicies/1}", FOUNDED), "accessPolicies/1")],
         [both("perimeter: {mode: enforced, access_policy: 1}",
               "perimeter: {mode: enforced, access_policy: 2}", FOUNDED)],
     ),
-    "VS015": (
+    "PM015": (
         [(perimeter("access_levels: {corp: {any_of: [{regions: [DE]}]}}"), "corp")],
         [level("any_of: [{regions: [DE]}]")],
     ),
-    "VS016": (
+    "PM016": (
         [
             (perimeter("restricted_services: {add: [storage]}"), "storage"),
             (perimeter("restricted_services: {add: [storge.googleapis.com]}"), "storge.googleapis.com"),
@@ -239,7 +239,7 @@ CASES = {
         ],
         [perimeter("restricted_services: {add: [iam.googleapis.com], remove: [spanner.googleapis.com]}")],
     ),
-    "VS017": (
+    "PM017": (
         [
             (one("apis: [spanner]\nperimeter: {restricted_services: {remove: [spanner.googleapis.com]}}"),
              "spanner.googleapis.com"),
@@ -249,12 +249,12 @@ CASES = {
         ],
         [perimeter("restricted_services: {remove: [storage.googleapis.com]}")],
     ),
-    "VS018": (
+    "PM018": (
         [(perimeter("mode: enforced"), "enforced")],
         [FOUNDED + perimeter("mode: enforced"), perimeter("mode: dry-run"),
          perimeter(f"mode: enforced, {PERIMETER}"), ingress(f"{WHO}, {TO}", more=", mode: enforced")],
     ),
-    "VS019": (
+    "PM019": (
         [(one(f"perimeter: {{mode: dry-run}}\n{RESERVED}"),
           "{reservation: {name: h, project: ml-capacity}}")],
         [

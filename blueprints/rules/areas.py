@@ -43,6 +43,7 @@ AREAS: dict[str, Area] = {
     "AC": Area("access", "People and roles"),
     "DA": Area("data", "Secrets, repositories, datasets, keys"),
     "VN": Area("network", "The environment's network"),
+    "PM": Area("perimeter", "Perimeters"),
     "VS": Area("perimeter", "VPC Service Controls"),
     "VX": Area("vertex", "Vertex AI"),
 }

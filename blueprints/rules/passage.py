@@ -53,7 +53,7 @@ def _directed(start: Path, direction: str, rules: Mapping[str, PerimeterRule]) -
         yield WrittenRule((*start, direction, key), direction, key, rule)
 
 
-@environment_rule("VS001", "a rule says by identities or by their type who may pass", source=RULES)
+@environment_rule("PM001", "a rule says by identities or by their type who may pass", source=RULES)
 def who(view: EnvironmentView) -> Iterator[Problem]:
     """Access Context Manager refuses a rule with neither or both, only at apply."""
     for one in written_rules(view):
@@ -75,7 +75,7 @@ def who(view: EnvironmentView) -> Iterator[Problem]:
             )
 
 
-@environment_rule("VS002", "identities are written with their kind", source=IDENTITIES)
+@environment_rule("PM002", "identities are written with their kind", source=IDENTITIES)
 def identities(view: EnvironmentView) -> Iterator[Problem]:
     """Access Context Manager knows people, groups, service accounts and the identities of pools."""
     for one in written_rules(view):
@@ -96,7 +96,7 @@ def _kind(identity: str, kinds: str) -> str:
     return f"It begins with {kinds}."
 
 
-@environment_rule("VS003", "rules name services that the perimeter restricts", source=RULES)
+@environment_rule("PM003", "rules name services that the perimeter restricts", source=RULES)
 def services(view: EnvironmentView) -> Iterator[Problem]:
     """A rule for another service has no effect; a misspelt one is refused at apply."""
     closed = sorted(_restricted(view))
@@ -138,7 +138,7 @@ def _not_in_list() -> str:
     )
 
 
-@environment_rule("VS004", "methods and permissions are those of their service", source=METHODS)
+@environment_rule("PM004", "methods and permissions are those of their service", source=METHODS)
 def methods(view: EnvironmentView) -> Iterator[Problem]:
     """A method that does not exist is refused at apply, or lets nothing pass."""
     for one in written_rules(view):
@@ -175,7 +175,7 @@ def _method_mistake(service: str, method: str) -> str:
     return "" if METHOD.fullmatch(method) else "A method is written ArtifactRegistry.GetRepository."
 
 
-@environment_rule("VS005", "a rule says what it opens", source=RULES)
+@environment_rule("PM005", "a rule says what it opens", source=RULES)
 def what(view: EnvironmentView) -> Iterator[Problem]:
     """Access Context Manager wants services or roles, never both, and the projects that they are in."""
     for one in written_rules(view):
@@ -192,7 +192,7 @@ def what(view: EnvironmentView) -> Iterator[Problem]:
             yield Problem(one.path, f"the rule `{one.key}` names no projects", hint, at_key=True)
 
 
-@environment_rule("VS006", "rules lead to projects on the right side of the perimeter", source=RULES)
+@environment_rule("PM006", "rules lead to projects on the right side of the perimeter", source=RULES)
 def targets(view: EnvironmentView) -> Iterator[Problem]:
     """A target of an ingress rule that is not inside is refused at apply (error 400)."""
     own = f"projects/{view.environment.project_id}"
@@ -214,7 +214,7 @@ def targets(view: EnvironmentView) -> Iterator[Problem]:
 _NUMBER = "Perimeters know projects by number: projects/123456789012."
 
 
-@environment_rule("VS007", "titles of rules are unique and have at most 100 characters", source=RULES)
+@environment_rule("PM007", "titles of rules are unique and have at most 100 characters", source=RULES)
 def titles(view: EnvironmentView) -> Iterator[Problem]:
     """Access Context Manager refuses a second rule of one title, ingress or egress, and longer titles."""
     generated = words.AUTOMATION if view.blueprint.foundation else ""
@@ -238,7 +238,7 @@ def titles(view: EnvironmentView) -> Iterator[Problem]:
             )
 
 
-@environment_rule("VS008", "sources are access levels, projects or networks", source=RULES)
+@environment_rule("PM008", "sources are access levels, projects or networks", source=RULES)
 def sources(view: EnvironmentView) -> Iterator[Problem]:
     """Access Context Manager refuses anything else at apply."""
     platform = {f"projects/{env.project_id}" for env in view.blueprint.environments.values()}

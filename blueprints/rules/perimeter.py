@@ -32,7 +32,7 @@ HERE = "The blueprint language"
 PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 
 
-@environment_rule("VS009", "a trial stands beside an enforced perimeter", source=DRY_RUN)
+@environment_rule("PM009", "a trial stands beside an enforced perimeter", source=DRY_RUN)
 def trial(view: EnvironmentView) -> Iterator[Problem]:
     """A perimeter that is itself a dry run has nothing to be tried beside."""
     perimeter = view.environment.perimeter
@@ -45,7 +45,7 @@ def trial(view: EnvironmentView) -> Iterator[Problem]:
         )
 
 
-@environment_rule("VS010", "a perimeter of somebody else gets the project and nothing else", source=HERE)
+@environment_rule("PM010", "a perimeter of somebody else gets the project and nothing else", source=HERE)
 def existing(view: EnvironmentView) -> Iterator[Problem]:
     """Two writers of one perimeter undo each other. Without a mode the project would not be in it."""
     perimeter = view.environment.perimeter
@@ -75,7 +75,7 @@ def existing(view: EnvironmentView) -> Iterator[Problem]:
             yield Problem(("perimeter", key), f"`{key}` cannot be beside `existing`", hint, at_key=True)
 
 
-@environment_rule("VS011", "access levels have conditions that hold for somebody", source=LEVELS)
+@environment_rule("PM011", "access levels have conditions that hold for somebody", source=LEVELS)
 def levels(view: EnvironmentView) -> Iterator[Problem]:
     """An empty condition and a private address range are refused at apply."""
     for key, level in view.environment.perimeter.access_levels.items():
@@ -115,7 +115,7 @@ def _range_mistake(text: str) -> str:
     return ""
 
 
-@environment_rule("VS012", "production's perimeter is enforced", source=DRY_RUN, severity="warning")
+@environment_rule("PM012", "production's perimeter is enforced", source=DRY_RUN, severity="warning")
 def unenforced(view: EnvironmentView) -> Iterator[Problem]:
     """A dry run only logs what it would have refused."""
     env = view.environment
@@ -124,14 +124,14 @@ def unenforced(view: EnvironmentView) -> Iterator[Problem]:
         yield Problem(("perimeter", "mode"), f"the perimeter of `{env.name}` protects nothing yet", hint)
 
 
-@blueprint_rule("VS013", "each environment has a perimeter of its own", source=HERE)
+@blueprint_rule("PM013", "each environment has a perimeter of its own", source=HERE)
 def shared(view: BlueprintView) -> Iterator[Problem]:
     """Inside of one perimeter everything reaches everything, so nothing keeps two environments apart."""
     yield from _same(view, "existing", "the perimeter {0} is that of `{1}` too")
 
 
 @blueprint_rule(
-    "VS014", "each environment has an access policy of its own", source=SCOPED, severity="warning"
+    "PM014", "each environment has an access policy of its own", source=SCOPED, severity="warning"
 )
 def shared_policy(view: BlueprintView) -> Iterator[Problem]:
     """Who may change a policy may change every perimeter in it, and applies of both collide."""
@@ -155,7 +155,7 @@ def _same(view: BlueprintView, key: str, message: str) -> Iterator[Problem]:
                 )
 
 
-@environment_rule("VS015", "access levels are used", source=RULES, severity="warning")
+@environment_rule("PM015", "access levels are used", source=RULES, severity="warning")
 def unused(view: EnvironmentView) -> Iterator[Problem]:
     """An access level opens nothing until a rule names it as a source."""
     used = {source for one in written_rules(view) for source in one.rule.from_.sources}
@@ -167,7 +167,7 @@ def unused(view: EnvironmentView) -> Iterator[Problem]:
             )
 
 
-@environment_rule("VS016", "changes to restricted services change something", source=SERVICES)
+@environment_rule("PM016", "changes to restricted services change something", source=SERVICES)
 def changes(view: EnvironmentView) -> Iterator[Problem]:
     """A misspelt name would leave open what was meant to be closed, or the other way round."""
     known = restricted_services().supported
@@ -197,7 +197,7 @@ _LIKE = "A service is written storage.googleapis.com."
 
 
 @environment_rule(
-    "VS017", "the services that the environment uses are restricted", source=SERVICES, severity="warning"
+    "PM017", "the services that the environment uses are restricted", source=SERVICES, severity="warning"
 )
 def opened(view: EnvironmentView) -> Iterator[Problem]:
     """What a service holds that is used and not restricted can be taken out through it."""
@@ -214,7 +214,7 @@ def opened(view: EnvironmentView) -> Iterator[Problem]:
             )
 
 
-@environment_rule("VS018", "somebody outside can still change an enforced perimeter's project", source=HERE)
+@environment_rule("PM018", "somebody outside can still change an enforced perimeter's project", source=HERE)
 def locked_out(view: EnvironmentView) -> Iterator[Problem]:
     """The first plan after such an apply is refused, and the perimeter can only be changed around it."""
     perimeter = view.environment.perimeter
@@ -227,7 +227,7 @@ def locked_out(view: EnvironmentView) -> Iterator[Problem]:
         )
 
 
-@environment_rule("VS019", "requests to other projects are let out", source=PERIMETERS, severity="warning")
+@environment_rule("PM019", "requests to other projects are let out", source=PERIMETERS, severity="warning")
 def leaving(view: EnvironmentView) -> Iterator[Problem]:
     """Reservations and images of other projects are outside of it: requests for them are refused."""
     perimeter = view.environment.perimeter
