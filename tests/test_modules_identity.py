@@ -75,7 +75,7 @@ def test_without_a_cluster_there_is_no_pool_of_identities_to_grant_to():
     made = platform(
         {"ml-dev": {}},
         foundation=False,
-        network={"existing": {"host_project": "acme-net", "network": "shared"}},
+        clusters={"main": {"existing": "somebody-elses"}},
     )
     graph = stack(made).graph
     assert not graph.of_type(GRANT, CLUSTER, "google_compute_network")
