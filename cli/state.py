@@ -31,6 +31,8 @@ def output(
     Example:
       groundplan output ml-dev --offline
     """
+    from groundplan.engines.terraform.state_owner import OUTPUT
+
     project = Project.load(blueprint, output, offline=offline, work_dir=work_dir)
     stacks = project.stacks(project.select(names))
     with runs.opened(project, stacks, output, engine_binary=engine_binary) as run:
@@ -39,7 +41,8 @@ def output(
             stack.name: {
                 name: value
                 for name, value in run.session.terraform(stack.name).output().items()
-                if not (name in stack.graph.outputs and stack.graph.outputs[name].sensitive)
+                if name != OUTPUT
+                and not (name in stack.graph.outputs and stack.graph.outputs[name].sensitive)
             }
             for stack in stacks
         }
@@ -78,7 +81,7 @@ def engines(engine_binary: Path | None, output: Output) -> None:
                     "kind": engine.kind,
                     "path": str(engine.path),
                     "offline": engine.usable,
-                    "real": engine.usable and engine.kind == "binary",
+                    "real": engine.usable,
                     "licence": engine.licence,
                 }
                 for engine in found
@@ -86,12 +89,8 @@ def engines(engine_binary: Path | None, output: Output) -> None:
         )
         return
     for engine in found:
-        real = (
-            "real runs where the blueprint's `engine:` names it"
-            if engine.kind == "binary"
-            else "offline only"
-        )
-        use = f"offline; {real}" if engine.kind == "binary" else real
+        called = "names it" if engine.kind == "binary" else "says `name: embedded`"
+        use = f"offline; real runs where the blueprint's `engine:` {called}"
         output.result(
             f"{engine!s:<32} {use if engine.usable else 'too old'}  {engine.licence}  {engine.path}"
         )
