@@ -63,9 +63,10 @@ def tombstone(blueprint: Blueprint, name: str, written: Json | None = None) -> S
         name: the environment.
         written: its configuration; None for one without resources, with which Terraform destroys everything.
     """
-    project = {"project": blueprint.removed[name].confirm}
-    bare: Json = {"provider": {"google": [project], "google-beta": [project]}}
-    return frame(blueprint, name, Graph(), written=bare if written is None else written)
+    graph = Graph(project=blueprint.removed[name].confirm)
+    settings = [{"project": graph.project}]
+    bare: Json = {"provider": {"google": settings, "google-beta": settings}}
+    return frame(blueprint, name, graph, written=bare if written is None else written)
 
 
 def lifted(written: Json, names: Collection[str] | None = None) -> tuple[Json, list[str]]:

@@ -2,14 +2,18 @@
 
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+from blueprint_factory import platform
 
+from groundplan.blueprints.model import Tombstone
 from groundplan.engines.terraform import dependency_lock, state, unsaved_state
 from groundplan.engines.terraform.engine import find_engines
 from groundplan.engines.terraform.session import StacksFailed, session
 from groundplan.engines.terraform.workspace import opened
 from groundplan.modules.graph import GcsState, Graph, LocalState, Stack, text
+from groundplan.stacks.tombstones import tombstone
 from tests.support.cloud_storage import CloudStorage, Fault
 from tests.support.mirror import Mirror
 
@@ -119,6 +123,18 @@ def test_the_life_of_environments(run, storage, kept, tmp_path, engine, names):
     files = [path for path in (tmp_path / "mine").rglob("*") if path.is_file()]
     token = storage.environment["GOOGLE_OAUTH_ACCESS_TOKEN"].encode()
     assert not [path for path in files if token in path.read_bytes()], "no token among the work files"
+
+
+def test_what_left_the_blueprint_is_destroyed_from_its_state_alone(run, storage):
+    dev = stack("dev")
+    made = platform({"ml-prod": {}}, foundation=False)
+    made = made.model_copy(update={"removed": {"dev": Tombstone(confirm="llm-dev")}})
+    bare = replace(tombstone(made, "dev"), state=dev.state, providers=dev.providers)
+    with run(dev) as mine:
+        assert mine.apply(mine.plan([dev])).error is None
+    with run(bare, machine="a colleague's") as theirs:
+        assert theirs.apply(theirs.plan([bare], destroy=True)).error is None
+    assert addresses(stored(storage, "dev")) == set()
 
 
 def test_a_plan_is_stale_once_somebody_else_has_applied(run, storage):
