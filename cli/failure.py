@@ -16,7 +16,7 @@ from groundplan.cli.project import FOUNDATION
 from groundplan.engines.terraform import recovery
 from groundplan.engines.terraform.events import ResourceEvent
 from groundplan.engines.terraform.known_errors import Known, explain
-from groundplan.engines.terraform.local_state import is_local, mend
+from groundplan.engines.terraform.local_state import is_local, mend, replacement
 from groundplan.engines.terraform.recovery import Standing
 from groundplan.engines.terraform.runner import RunError
 from groundplan.engines.terraform.workspace import Root
@@ -77,9 +77,9 @@ def report(
     root = Root(
         run.session.workspace.path / one.stack.name
     )  # without a look at the state, which may be broken
-    broken = _broken_state(run, one, root)
+    state, broken = _state_now(run, one, root)
     events = recovery.events_of(root.logs / "apply.jsonl")
-    now = recovery.standing(one.plan, events, recovery.state_after(run.session, one.stack))
+    now = recovery.standing(one.plan, events, state)
     failures = _failures(run, one, error, events)
     log = root.logs / "apply.log"
     lines = [
@@ -239,17 +239,21 @@ def _message(one: Shown, failures: Sequence[Failure], error: GroundplanError) ->
 # -- what exists now
 
 
-def _broken_state(run: Run, one: Shown, root: Root) -> str:
-    """What happened to a local state that was cut off; empty if it is well."""
+def _state_now(run: Run, one: Shown, root: Root) -> tuple[bytes | None, str]:
+    """The state, and what happened to a local one that was cut off. None if it cannot be read."""
     if not is_local(run.session.workspace, one.stack):
-        return ""
+        return recovery.state_after(run.session, one.stack), ""
     try:
-        mended = mend(root.state, one.stack.name)
+        source = replacement(root.state, one.stack.name)
     except EngineError as error:
-        return f"{error.message}. {error.hint}"
+        return None, f"{error.message}. {error.hint}"
+    if source is None:
+        return recovery.state_after(run.session, one.stack), ""
+    content = source.read_bytes()
+    try:
+        return content, str(mend(root.state, one.stack.name))
     except OSError as problem:
-        return f"The state was cut off, and restoring it failed ({problem.strerror}); the next run does it."
-    return str(mended) if mended else ""
+        return content, f"The state was cut off ({problem.strerror}). The next run restores it from {source}."
 
 
 def _standing(now: Standing, one: Shown) -> Iterable[str]:
@@ -311,6 +315,8 @@ def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError, now: 
             for change in failure.changes:
                 existing.setdefault(change.address, recovery.object_id(graph[change.address], graph))
     if existing:
+        if any(re.search(r"\b[A-Z][A-Z_]{3,}\b", id_) for id_ in existing.values()):
+            lines.append("Only Google knows what stands in capitals: look it up in the console.")
         options = [f"--adopt={address}={id_}" for address, id_ in existing.items()]
         return "\n".join([*lines, f"Take over: {command(*options, names=[one.stack.name])}"])
     return "\n".join([*lines, f"Go on: {command()}"])

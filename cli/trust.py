@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import re
 import shutil
 import signal
@@ -124,17 +123,7 @@ def options(*chosen: Callable[[F], F]) -> Callable[[F], F]:
                 lock_timeout=values.pop("lock_timeout"),
                 adopt=values.pop("adopt", ()),
             )
-            try:
-                return command(*args, **values)
-            except BrokenPipeError:
-                from groundplan.cli import failure
-
-                # Not a success, as it is for a command that only shows something.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                raise Interrupted(
-                    f"stopped, since nobody reads the output any more; {so_far()}; the state is safe",
-                    hint=f"Go on: {failure.command()}",
-                ) from None
+            return command(*args, **values)
 
         decorated: Any = wrapper
         for option in reversed(chosen):
@@ -268,8 +257,6 @@ def apply(run: Run, one: Shown) -> None:
     (root.logs / "apply.jsonl").unlink(missing_ok=True)  # the report must not read an older one
     try:
         error: GroundplanError | None = session.apply([one.raw]).error
-    except BrokenPipeError:
-        raise
     except OSError as problem:
         error = EngineError(f"{problem.strerror}: {problem.filename or root.path}")
     if error is not None:
@@ -320,11 +307,12 @@ def _verify(run: Run, stack: Stack) -> None:
         raise Interrupted(
             f"{stack.name}: applied, but stopped before the plan that verifies it", hint=f"Verify: {again}"
         ) from stopped
-    except EngineError as error:
+    except (EngineError, OSError) as problem:
+        error = problem if isinstance(problem, EngineError) else EngineError(str(problem))
         raise EngineError(
             f"{stack.name}: applied, but the plan that verifies it failed: {error.message}",
             hint=f"{error.hint}\nVerify: {again}".strip(),
             detail=error.detail,
-        ) from error
+        ) from problem
     if one.raw.changes:
         raise failure.differs(run, one, again)

@@ -299,9 +299,9 @@ def explain(message: str) -> Known | None:
     """
     text = " ".join(message.split())
     for known in KNOWN:
-        found = re.search(known.sign, text)
+        found = [match.groupdict() for match in re.finditer(known.sign, text)]
         if found:
-            words = _Words({name: value for name, value in found.groupdict().items() if value})
+            words = _Words({name: value for parts in found for name, value in parts.items() if value})
             return replace(
                 known, meaning=known.meaning.format_map(words), action=known.action.format_map(words)
             )

@@ -83,6 +83,25 @@ def mend(state: Path, stack: str) -> Mended | None:
 
     Raises:
         EngineError: it is cut off, and there is nothing to restore.
+        OSError: the restored state cannot be written.
+    """
+    source = replacement(state, stack)
+    if source is None:
+        return None
+    broken = state.with_name(state.name + CUT_OFF)
+    broken.unlink(missing_ok=True)
+    broken.hardlink_to(state)  # so there is a state at every moment, and a full disk changes nothing
+    replace(state, source.read_bytes())
+    if source.name == unsaved_state.NAME:
+        source.unlink()  # it is the state now
+    return Mended(stack, source, broken)
+
+
+def replacement(state: Path, stack: str) -> Path | None:
+    """The file that ``mend`` would restore a state from; None if the state is well.
+
+    Raises:
+        EngineError: it is cut off, and there is nothing to restore.
     """
     if not state.exists() or _readable(state):
         return None
@@ -92,14 +111,7 @@ def mend(state: Path, stack: str) -> Mended | None:
             f"the state of {stack} was cut off while it was written, and there is no copy of it: {state}",
             hint="If it never held anything, delete the file. Else restore it from your own backup.",
         )
-    _, source = max(copies, key=lambda copy: copy[0].serial)
-    broken = state.with_name(state.name + CUT_OFF)
-    content = source.read_bytes()
-    state.replace(broken)
-    replace(state, content)
-    if source.name == unsaved_state.NAME:
-        source.unlink()  # it is the state now
-    return Mended(stack, source, broken)
+    return max(copies, key=lambda copy: copy[0].serial)[1]
 
 
 def _wait(state: Path, stack: str, patience_seconds: float) -> None:

@@ -186,7 +186,7 @@ def _judged(run, kind, world, words, struck):
     record = Record(run, result.code)
     record.problems += [*about_message(kind, result), *about_state(run, kind, before, world, result)]
     (world.work.parent / "ballast").unlink(missing_ok=True)
-    record.healed, problems = heal(world, words)
+    record.healed, problems = heal(world, words, result)
     record.problems += problems or about_end(run, world)
     if record.problems:
         (world.folder / "said.txt").write_text(f"{run}\n{result.code}\n{result.out}\n{result.err}")
@@ -266,24 +266,47 @@ def mismatch(run, world):
     return orphans, set(known) - set(cloud)
 
 
-def heal(world, words) -> tuple[str, list[str]]:
-    """Run the same command again, or what its message names, until it is done; how, and what is wrong."""
+def heal(world, words, result) -> tuple[str, list[str]]:
+    """Do what the messages say, else run the same command again, until it is done; how, and what is wrong.
+
+    A made-up conflict is about nothing that exists, so what the first message wants taken over may not be
+    there: then the same command is next, as the message about that says.
+    """
     how = "again"
     for _ in range(ROUNDS):
-        result = world.groundplan(*words)
-        if result.code == 0:
-            return how, []
         adopting = re.search(r"= Take over: groundplan (.*)", result.err)
-        if adopting:
-            how = "--adopt"
-            taken = world.groundplan(*shlex.split(adopting[1]))
-            if taken.code not in (0, 4):
-                return how, [f"taking over: exit code {taken.code}\n{taken.err}"]
-        elif "locked by" in result.err and released(world, result.err):
-            how = "unlock"
-        else:
+        locked = "locked by" in result.err and released(world, result.err)
+        how = "--adopt" if adopting else "unlock" if locked else how
+        former, result = result, world.groundplan(*(adoption(world, adopting[1]) if adopting else words))
+        if adopting and "Run again without --adopt" in result.err:
+            former, result, how = result, world.groundplan(*words), "again"
+        if result.code == 0 and not adopting:
+            return how, []
+        if result.code not in (0, 4) or (result.err == former.err and not locked):
             return how, [f"running it again: exit code {result.code}\n{result.err}"]
     return how, [f"not healed after {ROUNDS} rounds\n{result.err}"]
+
+
+def adoption(world, command):
+    """The words of a command that takes things over; ids that only Google knows are looked up."""
+    words = []
+    for word in shlex.split(command):
+        address = word.partition("=")[2].partition("=")[0]
+        if word.startswith("--adopt=google_folder.") and "FOLDER_ID" in word:
+            word = word.replace("folders/FOLDER_ID", folder_named(world, address))
+        words.append(word)
+    return words
+
+
+def folder_named(world, address):
+    """The id of the folder that a resource is about, as a person finds it in the console."""
+    kind, _, name = address.partition(".")
+    for path in world.work.glob("*/main.tf.json"):
+        wanted = json.loads(path.read_text())["resource"].get(kind, {}).get(name)
+        for (found, key), attributes in world.cloud().items():
+            if wanted and found == kind and attributes["display_name"] == wanted["display_name"]:
+                return key
+    raise AssertionError(f"there is no folder for {address}")
 
 
 def about_end(run, world) -> Iterator[str]:
