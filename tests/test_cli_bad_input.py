@@ -265,7 +265,7 @@ def test_a_real_plan_wants_a_place_for_its_state(tmp_path):
 
 
 def test_a_real_plan_refuses_what_is_not_provisioned(tmp_path):
-    later = "budget: {monthly: 5000}\n    perimeter: {mode: enforced}"
+    later = "terraform: {files: [more.tf], patch: {google_compute_network.main: {mtu: 1460}}}"
     project(tmp_path, f"{BLUEPRINT}    {later}\nstate: {{local: true}}\n")
     assert groundplan(tmp_path, "validate").code == 0
     for words in ("plan", "apply ml-dev", "destroy ml-dev"):

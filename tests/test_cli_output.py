@@ -105,7 +105,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr(folder):
 
 
 def test_quiet_keeps_warnings_and_errors(folder):
-    project(folder, f"{BLUEPRINT}    budget: {{monthly: 5}}\n")
+    project(folder, f"{BLUEPRINT}    terraform: {{files: [more.tf]}}\n")
     assert "warning[LT001]" in groundplan(folder, "synth", "--quiet").err
     assert groundplan(folder, "show", "nobody", "--quiet").err.splitlines()[-2].startswith("error: ")
 

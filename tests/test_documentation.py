@@ -118,8 +118,25 @@ def test_every_command_and_option_is_documented():
             assert f"`{option.opts[-1]}`" in page, (name, option.opts)
 
 
+def read_words(line):
+    """Let click read a command line, without running it."""
+    words = shlex.split(line, comments=True)
+    all_commands()[words[1]].make_context(words[1], words[2:])
+
+
+SH = [line for page in PAGES.values() for block in blocks(page, "sh") for line in block.text.splitlines()]
+
+
+SHOWN = sorted({line for line in SH if line.startswith("groundplan ") and " < " not in line})
+
+
+@pytest.mark.parametrize("line", SHOWN)
+def test_words_that_are_shown_and_not_run_are_known(line):
+    read_words(line)
+
+
 #: Commands whose examples other tests run with an engine; here their words are only read.
-ONLY_READ = {"plan", "apply", "destroy", "output"}
+ONLY_READ = {"plan", "apply", "destroy", "import", "output"}
 
 
 @pytest.mark.parametrize(("name", "command"), all_commands().items(), ids=COMMANDS)
@@ -131,7 +148,7 @@ def test_examples_of_help_texts_work(name, command, tmp_path):
     for line in example.replace(" && ", "\n").splitlines():
         words = shlex.split(line, comments=True)
         if words[0] == "groundplan" and words[1] in ONLY_READ:
-            all_commands()[words[1]].make_context(words[1], words[2:])
+            read_words(line)
         else:
             result = session.run(line)
             assert result.code == 0, result.both
