@@ -124,9 +124,11 @@ def refuse_create(cloud: Cloud, kind: ResourceType, item: CloudObject) -> None:
 
     Raises:
         Refused: an id that is still reserved (409), an API that is not enabled (403), something named
-            that does not exist (404; 400 for service accounts and workload identity pools).
+            that does not exist (404; 400 for service accounts and workload identity pools), the name of a
+            sibling folder (400).
     """
     _check_reserved(cloud, item)
+    _check_siblings(cloud, item)
     _check_api(cloud, kind, item)
     for reference, target in missing(cloud, item):
         raise _answer(
@@ -189,6 +191,22 @@ def _check_reserved(cloud: Cloud, item: CloudObject) -> None:
             f"It was deleted on {deleted:%Y-%m-%d}, and its id stays reserved for {period.days} days, "
             f"until {until:%Y-%m-%d}. Use another id (`generation: 2` in a blueprint), or undelete it.",
         )
+
+
+def _check_siblings(cloud: Cloud, item: CloudObject) -> None:
+    """Folders of one parent differ in their names ("Creating and managing folders")."""
+    if item.type != "google_folder":
+        return
+    place = ("parent", "display_name")
+    for other in cloud.all(item.type):
+        if all(other.attributes.get(name) == item.attributes.get(name) for name in place):
+            raise _answer(
+                item,
+                400,
+                "The folder operation violates display name uniqueness within the parent.",
+                "failedPrecondition",
+                f"There is {other.id} already. Import it, or use another name.",
+            )
 
 
 def _check_api(cloud: Cloud, kind: ResourceType, item: CloudObject) -> None:
