@@ -63,6 +63,12 @@ FEW = ", ".join(f"e{n}: {{start: 2026-01-01T00:00:00Z, end: 2026-01-02T00:00:00Z
 LABELS = ", ".join(f"k{n}: v" for n in range(62))
 SEED = "foundation: {project: llm-seed}\n"
 ORGANIZATION = 'organization: "123456789012"\n'
+
+
+def policies(override, body=""):
+    return ORGANIZATION + SEED + one(f"org_policies: {{override: {{{override}}}}}\n{body}")
+
+
 BUCKET_A = "storage: {buckets: {a: }}"
 POOLS = f"node_pools: {{{SYSTEM}}}"
 H200 = "machine: a3-ultragpu-8g"
@@ -99,6 +105,39 @@ def workload(body):
 
 #: code → texts that break the rule, with what the diagnostic points at; texts that do not.
 CASES = {
+    "OP001": (
+        [
+            (policies("compute.requireOsLogin: deny-all"), "deny-all"),
+            (policies("compute.vmExternalIpAccess: true"), "true"),
+            (policies("compute.requireOsLogin: {allow: [x]}"), "{allow: [x]}"),
+        ],
+        [policies("compute.requireOsLogin: false, compute.vmExternalIpAccess: unset, custom.x: true")],
+    ),
+    "OP002": (
+        [
+            (policies("compute.requireOsLogins: true"), "compute.requireOsLogins"),
+        ],
+        [policies("compute.requireOsLogin: true, custom.ours: true")],
+    ),
+    "OP003": (
+        [(policies("compute.restrictCloudNATUsage: deny-all", "network: {nat: true}"), "true")],
+        [policies("compute.restrictCloudNATUsage: deny-all", "network: {nat: false}")],
+    ),
+    "OP004": (
+        [
+            (SEED + one("org_policies: {preset: starter}"), "org_policies"),
+            (SEED + one('folder: "1"\norg_policies: {preset: none, override: {custom.gkeNodeAutoRepair: true}}'),
+             "true"),
+        ],
+        [
+            SEED + one('folder: "1"\norg_policies: {preset: starter}'),
+            ORGANIZATION + SEED + one("org_policies: {preset: starter}"),
+        ],
+    ),
+    "OP005": (
+        [(one("org_policies: {preset: starter}"), "org_policies")],
+        [one("org_policies: {preset: none}"), policies("compute.requireOsLogin: true")],
+    ),
     "AU001": (
         [
             (SEED + one("automation: {branch: main}"), "automation"),

@@ -1,7 +1,10 @@
 """Organization policies: what presets and overrides become, in which order, and what they cannot go with."""
 
+from dataclasses import replace
+
 import pytest
 from blueprint_factory import blueprint, platform, stack
+from blueprint_texts import cut, found, one
 
 from groundplan.blueprints.org_policies import effective
 from groundplan.facts.org_policies import covers, org_policies, preset
@@ -152,3 +155,137 @@ def test_no_policy_without_a_preset():
 )
 def test_what_a_value_of_resource_locations_covers(value, location, expected):
     assert covers(value, location) is expected
+
+
+# What a blueprint cannot ask for under a policy
+
+SYSTEM_POOL = "system: {machine: e2-standard-4, nodes: {min: 1, max: 3}}"
+
+
+def clusters(pool="", cluster=""):
+    pools = f"{SYSTEM_POOL}, x: {{{pool}}}" if pool else SYSTEM_POOL
+    return f"clusters: {{main: {{{cluster}node_pools: {{{pools}}}}}}}"
+
+
+FLEX = clusters("machine: a3-highgpu-8g, capacity: flex-start, nodes: {min: 0, max: 2}", "zones: [a], ")
+PRELOAD = clusters("machine: g2-standard-4, nodes: 1, preload: [projects/llm-images/global/images/trainer]")
+KEY = "projects/acme-kms/locations/us-central1/keyRings/r/cryptoKeys/k"
+
+#: constraint and value, and a body that it refuses with the place; then a body that it allows.
+CLASHES = [
+    ("custom.gkeNodeAutoRepair: true", FLEX, "flex-start", FLEX.replace("flex-start", "spot")),
+    (
+        "gcp.restrictServiceUsage: {allow: [compute.googleapis.com]}",
+        "apis: [tpu]",
+        "tpu",
+        "apis: [compute]",
+    ),
+    (
+        "gcp.restrictServiceUsage: {deny: [bigquery.googleapis.com]}",
+        "storage: {bigquery: {features: {}}}",
+        "bigquery",
+        "storage: {buckets: {a: {}}}",
+    ),
+    (
+        "gcp.restrictNonCmekServices: {deny: [storage.googleapis.com]}",
+        "storage: {buckets: {a: {}}}\nencryption: {mode: google}",
+        "google",
+        "storage: {buckets: {a: {}}}\nencryption: {mode: cmek}",
+    ),
+    (
+        "container.managed.enableSecretsEncryption: true",
+        f"{clusters()}\nencryption: {{mode: google}}",
+        "google",
+        "encryption: {mode: google}",
+    ),
+    (
+        'gcp.resourceLocations: {allow: ["in:us-central1-locations"]}',
+        "storage: {buckets: {a: {location: US}}}",
+        "US",
+        "storage: {buckets: {a: {location: us-central1}}}",
+    ),
+    (
+        'gcp.resourceLocations: {allow: ["in:eu-locations"]}',
+        "region: us-central1",
+        "us-central1",
+        "region: europe-west4",
+    ),
+    (
+        'gcp.resourceLocations: {deny: ["in:us-locations"]}',
+        "region: europe-west4\n" + clusters(cluster="region: us-east4, "),
+        "us-east4",
+        "region: europe-west4",
+    ),
+    ("compute.restrictCloudNATUsage: deny-all", "network: {nat: true}", "true", "network: {nat: false}"),
+    (
+        "compute.trustedImageProjects: {allow: [projects/cos-cloud]}",
+        PRELOAD,
+        "projects/llm-images/global/images/trainer",
+        PRELOAD.replace("llm-images", "cos-cloud"),
+    ),
+    (
+        "iam.disableServiceAccountKeyCreation: true",
+        'access: {grants: {"group:a@example.com": [roles/iam.serviceAccountKeyAdmin]}}',
+        "roles/iam.serviceAccountKeyAdmin",
+        'access: {grants: {"group:a@example.com": [roles/monitoring.viewer]}}',
+    ),
+    ("iam.disableServiceAccountCreation: true", clusters(), "main", "storage: {buckets: {a: {}}}"),
+    ("container.managed.enableGoogleGroupsRBAC: true", clusters(), "main", "apis: [tpu]"),
+    (
+        "gcp.restrictCmekCryptoKeyProjects: {allow: [projects/other]}",
+        f"encryption: {{mode: cmek, keys: {{us-central1: {KEY}}}}}",
+        KEY,
+        f"encryption: {{mode: cmek, keys: {{us-central1: {KEY.replace('acme-kms', 'other')}}}}}",
+    ),
+    (
+        "compute.restrictSharedVpcHostProjects: {allow: [projects/acme-other]}",
+        "network: {existing: {host_project: acme-net, network: shared}}",
+        "acme-net",
+        "network: {existing: {host_project: acme-other, network: shared}}",
+    ),
+]
+
+
+TOP = 'organization: "123456789012"\nfoundation: {project: llm-seed}\n'
+
+
+def text_of(policy, body):
+    return TOP + one(f"org_policies: {{override: {{{policy}}}}}\n{body}")
+
+
+def clashes(text):
+    return [problem for problem in found(text) if problem.code == "OP003"]
+
+
+@pytest.mark.parametrize(("policy", "body", "at", "allowed"), CLASHES, ids=lambda value: str(value)[:40])
+def test_what_a_policy_refuses_is_found_before_with_both_lines(policy, body, at, allowed):
+    text = text_of(policy, body)
+    (problem,) = clashes(text)
+    ((label, position),) = problem.related
+    constraint, _, value = policy.partition(": ")
+    assert cut(text, problem) == at
+    assert (label, cut(text, replace(problem, position=position))) == ("the policy", value)
+    assert constraint in problem.message
+    assert constraint in problem.hint
+    assert not clashes(text_of(policy, allowed))
+
+
+def test_a_preset_is_the_other_line_where_nothing_overrides_it():
+    body = f"org_policies: {{preset: hardened}}\nencryption: {{mode: cmek}}\n{FLEX}"
+    text = one(body)
+    (problem,) = [p for p in clashes(TOP + text) if "auto-repair" in p.message]
+    ((_, position),) = problem.related
+    assert cut(TOP + text, replace(problem, position=position)) == "hardened"
+    assert "`custom.gkeNodeAutoRepair` refuses" in problem.message
+    assert not clashes(TOP + text.replace("hardened", "starter"))
+
+
+def test_hardened_allows_a_plain_platform_with_its_own_keys():
+    body = f"org_policies: {{preset: hardened}}\nencryption: {{mode: cmek}}\n{clusters()}"
+    assert not clashes(TOP + one(f"{body}\nstorage: {{buckets: {{a: {{}}}}}}"))
+
+
+@pytest.mark.parametrize("value", ["yes", "[a]", "{}", "{allow: []}", "{enforce: true}"])
+def test_other_values_are_refused_where_they_stand(value):
+    text = text_of(f"compute.requireOsLogin: {value}", "region: us-central1")
+    assert [p.severity for p in found(text) if "requireOsLogin" in p.path] == ["error"], found(text)
