@@ -16,6 +16,7 @@ from groundplan.cli.output import Output
 from groundplan.cli.project import FOUNDATION, Project
 from groundplan.cli.runs import Run, Shown
 from groundplan.errors import EngineError, InputError, PolicyError, UsageError
+from groundplan.plans.model import Action
 from groundplan.plans.words import counted
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def refuse_protected(shown: Sequence[Shown]) -> None:
 def refuse_unburied(run: Run, shown: Sequence[Shown]) -> None:
     """The foundation gives an environment up only with a tombstone, and after its own stack was destroyed.
 
+    Nor does it replace a project: everything in it would go, and the states still tell of it.
+
     Raises:
         PolicyError: it would do so otherwise; says for each environment what to do first.
     """
@@ -127,6 +130,13 @@ def refuse_unburied(run: Run, shown: Sequence[Shown]) -> None:
     for one in shown:
         if one.stack.name != FOUNDATION:
             continue
+        for change in one.plan.of_type("google_project"):
+            if change.action is Action.REPLACE:
+                ids = f"{change.before['project_id']} by {change.after['project_id']}"
+                reasons.append(
+                    f"{change.name}: its project would be replaced, {ids}, with everything in it: take the "
+                    "environment out with a tombstone, destroy it, and put it back"
+                )
         for gone in departed(one.plan, project.blueprint.environments):
             name, tombstone = gone.name, removed.get(gone.name)
             if tombstone is None:
@@ -143,7 +153,7 @@ def refuse_unburied(run: Run, shown: Sequence[Shown]) -> None:
     if reasons:
         raise PolicyError(
             f"refused, {trust.so_far()}: the foundation would give up {counted(len(reasons), 'environment')}",
-            hint="What left the file is destroyed only by tombstone, and its own stack before its project.",
+            hint="A project goes only by tombstone, and what is in it before.",
             detail="\n".join(reasons),
         )
 

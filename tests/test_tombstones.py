@@ -102,6 +102,10 @@ def test_the_life_after_an_environment_left_the_file(tmp_path):
     again = run(folder, "apply", "foundation", "--auto-approve", "--no-verify", adopt)
     assert again.code == 0, again.both
     assert "google_project/projects%2Ftiny-ml-old-g2.json" in cloud(folder)
+    edit(folder, "generation: 2", "generation: 3")
+    refused = apply(folder, "foundation")
+    assert refused.code == 3
+    assert "its project would be replaced, tiny-ml-old-g2 by tiny-ml-old-g3" in refused.err
 
 
 @pytest.mark.terraform
