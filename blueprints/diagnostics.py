@@ -94,7 +94,11 @@ def render(diagnostic: Diagnostic, lines: Sequence[str] | None = None, paint: Pa
     snippet = list(_snippet(place, diagnostic.lines if lines is None else lines, diagnostic.severity, paint))
     margin = " " * len(str(place.line))
     notes = [diagnostic.hint] if diagnostic.hint else []
-    notes += [f"{label}: {where}" for label, where in diagnostic.related]
+    # What is on the same line can be seen there.
+    elsewhere = (one for one in diagnostic.related if (one[1].file, one[1].line) != (place.file, place.line))
+    notes += [f"{label}: {where}" for label, where in elsewhere]
+    if not diagnostic.code.startswith(("SY", "BP")):
+        notes.append(f"groundplan explain {diagnostic.code}")
     return "\n".join([head, *snippet, *(f"{margin} {paint('=', 'dim')} {visible(note)}" for note in notes)])
 
 

@@ -251,7 +251,12 @@ class _Reading:
     def _judge(self, blueprint: Blueprint) -> None:
         """Run the rules."""
         views = {
-            name: EnvironmentView(environment, blueprint, self.written.environments[name])
+            name: EnvironmentView(
+                environment,
+                blueprint,
+                self.written.environments[name],
+                {one[2:] for one in self.left_out if one[:2] == ("environments", name)},
+            )
             for name, environment in blueprint.environments.items()
         }
         whole = BlueprintView(blueprint, self.root, views)
@@ -270,7 +275,7 @@ class _Reading:
                     (label, self.written.locate((*prefix, *other))[0]) for label, other in problem.related
                 )
                 self.report(
-                    rule.severity,
+                    problem.severity or rule.severity,
                     rule.code,
                     problem.message,
                     path,

@@ -23,8 +23,17 @@ def test_a_problem_shows_its_lines_carets_and_hint():
         "3 │     c: 1\n"
         "4 │     d: {x: 1}\n"
         "  │        ^^^^^^\n"
-        "  = Write `d: 1`."
+        "  = Write `d: 1`.\n"
+        "  = groundplan explain CO005"
     )
+
+
+def test_what_it_conflicts_with_is_shown_unless_it_is_on_the_same_line():
+    lines = ["a:", "  b: {x: 1, y: 2}"]
+    here, there = Position("x.yaml", 2, 7, 2, 11), Position("x.yaml", 1, 1, 1, 2)
+    text = render(diagnostic(2, 13, 17, related=(("one", here), ("the other", there))), lines)
+    assert "the other: x.yaml:1:1" in text
+    assert "one: " not in text
 
 
 def test_lines_far_below_their_key_show_the_key_and_a_gap():
@@ -53,7 +62,8 @@ def test_long_lines_are_cut_around_the_caret(column):
 
 def test_a_caret_behind_the_end_of_the_line_and_a_missing_line():
     assert carets(render(diagnostic(1, 3, 3), ["a:"])) == "  ^"
-    assert render(diagnostic(9, 1, 1), ["a:"]) == "x.yaml:9:1: error[CO005]: it is wrong"
+    missing = "x.yaml:9:1: error[CO005]: it is wrong\n  = groundplan explain CO005"
+    assert render(diagnostic(9, 1, 1), ["a:"]) == missing
 
 
 def test_a_span_over_several_lines_is_marked_to_the_end_of_the_first():

@@ -84,8 +84,8 @@ def exclusion(body):
 #: What stands in `ml-dev`, and of the only error: code, what it points at, parts of its message and its hint.
 MISTAKES = [
     ("regoin: us-central1", "BP001", "regoin", "unknown key `regoin` in an environment", "`region`"),
-    ("zones: [a]", "BP001", "zones", "in an environment", "belongs to a cluster, a node pool or a disk"),
-    ("machine: e2-standard-4", "BP001", "machine", "unknown key", "belongs to a node pool"),
+    ("zones: [a]", "BP001", "zones", "in an environment", "a cluster, a node pool or a disk"),
+    ("machine: e2-standard-4", "BP001", "machine", "unknown key", "or a node pool"),
     (main("node_pool: {}"), "BP001", "node_pool", "in a cluster", "`node_pools`"),
     ("network: {nats: true}", "BP001", "nats", "in `network`", "`nat`"),
     ("bukets: {}", "BP001", "bukets", "unknown key", "`buckets`, which belongs to `storage`"),
@@ -123,7 +123,8 @@ MISTAKES = [
     (pool("nodes: {max: -1}"), "BP003", "-1", "`max` cannot be `-1`", "at least 0"),
     (pool("nodes: {max: 0x10}"), "BP003", "0x10", "`max` cannot be `0x10`", "whole number"),
     (pool("nodes: 1, capacity: sport"), "BP003", "sport", "`capacity` cannot be", "Did you mean `spot`?"),
-    (pool("nodes: 1, capacity: {spot: {}, queued: {}}"), "BP003", "{spot: {}, queued: {}}", "this", "one of"),
+    (pool("nodes: 1, capacity: {spot: {}, queued: {}}"), "CO003", "{spot: {}, queued: {}}",
+     "spot and queued exclude each other", "`capacity: spot`"),
     (pool("nodes: 1, boot_disk: {size: 5GiB}"), "BP003", "5GiB", "`size` cannot be `5GiB`", "at least 10GiB"),
     (window('days: [sun, saturday], start: "02:00", duration: 8h'), "BP003", "saturday", "`days[1]`", "sat"),
     (window('days: [], start: "02:00", duration: 8h'), "BP003", "[]", "`days` cannot be this", "at least 1"),

@@ -218,7 +218,6 @@ def test_pools_have_fixed_names_with_a_generation():
 @pytest.mark.parametrize(
     "spec",
     [
-        {"machine_facts": {"gpus": 16}},
         {"networking": "tcpx"},
         {"machine": "a3-megagpu-8g", "networking": "rdma"},
         {"machine": "a4x-maxgpu-4g-metal", "networking": "rdma"},

@@ -1,12 +1,13 @@
 """Node pools: machines of one kind, and how they are obtained."""
 
+import re
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, GetJsonSchemaHandler, model_serializer, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from groundplan.blueprints.model.basics import LATER, Item, Model, Name, ProjectId, Text, Whole, Zone
+from groundplan.blueprints.model.basics import Item, Model, Name, ProjectId, Text, Whole, Zone
 from groundplan.blueprints.quantities import (
     Boolean,
     Gib,
@@ -58,7 +59,7 @@ class Nodes(Whole):
 class ReservationBlock(Model):
     """Nodes in one block of a reservation."""
 
-    nodes: Integer = Field(ge=1, description="Nodes in this block.")
+    nodes: Integer = Field(ge=1, le=65000, description="Nodes in this block.")
     sub_blocks: tuple[Name, ...] = Field((), description="Sub-blocks to use.")
 
 
@@ -74,11 +75,34 @@ class Reservation(Model):
     @model_validator(mode="before")
     @classmethod
     def _only_a_name(cls, value: Any) -> Any:
+        name = value.get("name") if isinstance(value, dict) else value
+        if isinstance(name, str) and "/" in name:
+            raise _reservation_path(name)
         return {"name": value} if isinstance(value, str) else value
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"anyOf": [{"type": "string"}, handler.resolve_ref_schema(handler(core))]}
+
+
+def _reservation_path(path: str) -> PydanticCustomError:
+    """The refusal of a path in place of a name; its type is the code of the rule."""
+    parts = re.fullmatch(
+        r"(?:projects/(?P<project>[^/]+)/reservations/)?(?P<name>[^/]+)"
+        r"(?:/reservationBlocks/(?P<block>[^/]+)(?:/reservationSubBlocks/(?P<sub_block>[^/]+))?)?",
+        path,
+    )
+    keys = [f"name: {parts['name'] if parts else 'NAME'}"]
+    if parts and parts["project"]:
+        keys.append(f"project: {parts['project']}")
+    if parts and parts["block"]:
+        sub_blocks = f"sub_blocks: [{parts['sub_block']}], " if parts["sub_block"] else ""
+        keys.append(f"blocks: {{{parts['block']}: {{{sub_blocks}nodes: N}}}}")
+    return PydanticCustomError(
+        "RS005",
+        "a reservation is named by its parts, not by a path",
+        {"hint": f"Write `reservation: {{{', '.join(keys)}}}`."},
+    )
 
 
 CapacityKind = Literal["on-demand", "spot", "flex-start", "queued", "any-reservation", "reservation"]
@@ -112,9 +136,8 @@ class Capacity(Whole):
             return {"kind": "reservation", "reservation": value["reservation"]}
         if len(ways) == 1:
             return {"kind": ways[0]}
-        if "reservation" in ways and len(ways) == 2:
-            way = next(word for word in ways if word != "reservation")
-            raise _reservation_beside(way)
+        if len(ways) > 1:
+            raise _several_ways(ways)
         raise ValueError(f"write one of {', '.join(CAPACITY_WORDS)}, or {{reservation: NAME}}")
 
     @classmethod
@@ -130,14 +153,33 @@ class Capacity(Whole):
         return {"anyOf": [{"enum": list(CAPACITY_WORDS)}, written]}
 
 
-def _reservation_beside(way: str) -> PydanticCustomError:
-    """The refusal of a reservation beside another way; its type is the code of the catalog's rule."""
+#: Two ways that exclude each other, and the code of the rule that says so; others are one rule's.
+_EXCLUSIVE = {
+    ("spot", "flex-start"): "CO002",
+    ("spot", "queued"): "CO003",
+    ("spot", "any-reservation"): "CO004",
+    ("spot", "reservation"): "CO004",
+    ("flex-start", "any-reservation"): "CO005",
+    ("flex-start", "reservation"): "CO005",
+    ("queued", "any-reservation"): "CO005",
+    ("queued", "reservation"): "CO005",
+}
+
+
+def _several_ways(ways: list[str]) -> PydanticCustomError:
+    """The refusal of more than one way; its type is the code of the rule that is broken."""
+    first, second = next((pair for pair in _EXCLUSIVE if {*pair} <= {*ways}), (ways[0], ways[1]))
+    words = {way: f"`capacity: {way}`" for way in CAPACITY_WORDS}
+    words["reservation"] = "`capacity: {reservation: NAME}`"
+    consumes = " cannot consume a reservation"
+    message = "{first}" + (consumes if "reservation" in second else " and {second} exclude each other")
     return PydanticCustomError(
-        "CO004" if way == "spot" else "CO005" if way in ("flex-start", "queued") else "CO001",
-        "{way} cannot consume a reservation",
+        _EXCLUSIVE.get((first, second), "CO001"),
+        message,
         {
-            "way": way,
-            "hint": f"GKE refuses the pool. Write `capacity: {way}`, or `capacity: {{reservation: NAME}}`.",
+            "first": first,
+            "second": second,
+            "hint": f"GKE refuses the pool. Write {words[first]}, or {words[second]}.",
         },
     )
 
@@ -146,7 +188,7 @@ class GpuSharing(Whole):
     """Several containers on one GPU."""
 
     strategy: Literal["time-sharing", "mps"] = Field(description="time-sharing or mps.")
-    clients: Integer = Field(ge=2, le=48, description="Containers that may share one GPU.")
+    clients: Integer = Field(ge=1, description="Containers that may share one GPU, 2 to 48.")
 
 
 class Gpu(Model):
@@ -189,6 +231,23 @@ class NodeTaint(Model):
     )
 
 
+class MachineGpus(Model):
+    """The GPUs that a machine comes with."""
+
+    type: Text = Field(description="Accelerator type: nvidia-b200.")
+    count: Integer = Field(ge=1, description="GPUs of each machine.")
+
+
+class MachineFacts(Model):
+    """What the catalog does not know of a machine type yet. Whoever writes it answers for it."""
+
+    vcpus: Integer | None = Field(None, ge=1, description="vCPUs; else the number at the end of its name.")
+    gpu: MachineGpus | None = Field(None, description="The GPUs that it comes with.")
+    local_ssds: Integer | None = Field(None, ge=0, description="Local SSDs that it always has.")
+    boot_disks: tuple[Text, ...] | None = Field(None, description="Disk types that it boots from.")
+    arm: Boolean = Field(False, description="Its CPUs are Arm.")
+
+
 class NodePool(Item):
     """Machines of one kind in a cluster."""
 
@@ -196,8 +255,8 @@ class NodePool(Item):
         str,
         Matching(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", "a machine type is written e2-standard-4 or a3-highgpu-8g"),
     ] = Field(description="Machine type: e2-standard-4, g2-standard-12, a3-highgpu-8g.")
-    machine_facts: dict[str, Any] | None = Field(
-        None, description="What the catalog does not know yet about the machine.", json_schema_extra=LATER
+    machine_facts: MachineFacts | None = Field(
+        None, description="Facts about a machine type that groundplan does not know."
     )
     capacity: Capacity = Field(
         default_factory=Capacity.model_construct,
@@ -206,9 +265,9 @@ class NodePool(Item):
     nodes: Nodes | None = Field(None, description="Number of nodes, or {min, max}; the total over all zones.")
     zones: tuple[Zone, ...] = Field((), description="Zones of the nodes; else those of the cluster.")
     topology: (
-        Annotated[str, Matching(r"[0-9]+(x[0-9]+){1,2}", "a topology is written 2x4 or 4x4x4")] | None
+        Annotated[str, Matching(r"[0-9]{1,4}(x[0-9]{1,4}){1,2}", "a topology is written 2x4 or 4x4x4")] | None
     ) = Field(None, description="TPU topology: 4x4x4.")
-    slices: Integer = Field(1, ge=1, description="TPU slices; each becomes a GKE node pool.")
+    slices: Integer = Field(1, ge=1, le=1000, description="TPU slices; each becomes a GKE node pool.")
     placement: Literal["compact", "none"] = Field(
         "none", description="compact puts the nodes close together."
     )

@@ -9,10 +9,19 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 from groundplan.blueprints.diagnostics import Severity
 from groundplan.blueprints.model import Blueprint, Cluster, Environment, NodePool
+from groundplan.blueprints.pool_view import PoolView
 from groundplan.blueprints.tree import Map, Node, Path, find
+
+LANGUAGE = "The blueprint language"
+
+#: What a rule rests on: Google Cloud or its provider refuses what breaks it; the language itself makes no
+#: sense of it; other tools refuse it, Google Cloud perhaps not; or it works and is probably not meant.
+Basis = Literal["api", "language", "peer", "unwise"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,7 @@ class Problem:
         hint: what to write instead.
         related: further places, each with what it is.
         at_key: the key is wrong or the value is missing, so the key is what to show.
+        severity: another one than its rule's: where sources contradict each other, nothing is refused.
     """
 
     path: Path
@@ -32,15 +42,17 @@ class Problem:
     hint: str = ""
     related: tuple[tuple[str, Path], ...] = ()
     at_key: bool = False
+    severity: Severity | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EnvironmentView:
     """One environment as a rule sees it: the models, and what was written."""
 
     environment: Environment
     blueprint: Blueprint
     tree: Map
+    left_out: Collection[Path] = ()  #: places whose values were wrong, from the environment's root
 
     def names(self, *path: str) -> Collection[str] | None:
         """The keys that are written at a place, with a valid value or not; None if no map stands there."""
@@ -59,6 +71,24 @@ class EnvironmentView:
         for path, cluster in self.clusters():
             for name, pool in cluster.node_pools.items():
                 yield (*path, "node_pools", name), cluster, pool
+
+    @cached_property
+    def pool_views(self) -> tuple[PoolView, ...]:
+        """Each node pool with what is needed to judge it."""
+        environment = self.environment
+        return tuple(
+            PoolView(
+                key=str(path[-1]),
+                pool=pool,
+                cluster=cluster,
+                region=environment.cluster_region(cluster),
+                tier=environment.tier,
+                path=path,
+                reservations=self.blueprint.external.reservations,
+                unread={str(one[len(path)]) for one in self.left_out if one[:-1] == path},
+            )
+            for path, cluster, pool in self.pools()
+        )
 
 
 @dataclass(frozen=True)
@@ -80,8 +110,10 @@ class Rule:
         title: what it demands, for lists.
         why: what happens otherwise.
         source: where that is said.
+        basis: what it rests on.
         environment: its function, if it looks at one environment.
         whole: its function, if it looks at the whole blueprint.
+        pool: its function for one node pool, if ``environment`` calls it for each.
     """
 
     code: str
@@ -89,23 +121,35 @@ class Rule:
     title: str
     why: str
     source: str
+    basis: Basis
     environment: Callable[[EnvironmentView], Iterator[Problem]] | None = None
     whole: Callable[[BlueprintView], Iterator[Problem]] | None = None
+    pool: Callable[[PoolView], Iterator[Problem]] | None = None
 
 
 def environment_rule(
-    code: str, title: str, *, source: str, severity: Severity = "error"
+    code: str, title: str, *, source: str, severity: Severity = "error", basis: Basis | None = None
 ) -> Callable[[Callable[[EnvironmentView], Iterator[Problem]]], Rule]:
     """Makes a rule of a function that looks at one environment."""
-    return lambda check: Rule(code, severity, title, _why(check), source, environment=check)
+    basis = basis or usual_basis(source, severity)
+    return lambda check: Rule(code, severity, title, why(check), source, basis, environment=check)
 
 
 def blueprint_rule(
-    code: str, title: str, *, source: str, severity: Severity = "error"
+    code: str, title: str, *, source: str, severity: Severity = "error", basis: Basis | None = None
 ) -> Callable[[Callable[[BlueprintView], Iterator[Problem]]], Rule]:
     """Makes a rule of a function that looks at the whole blueprint."""
-    return lambda check: Rule(code, severity, title, _why(check), source, whole=check)
+    basis = basis or usual_basis(source, severity)
+    return lambda check: Rule(code, severity, title, why(check), source, basis, whole=check)
 
 
-def _why(check: Callable[..., object]) -> str:
+def usual_basis(source: str, severity: Severity) -> Basis:
+    """What a rule that does not say it rests on."""
+    if severity != "error":
+        return "unwise"
+    return "language" if source == LANGUAGE else "api"
+
+
+def why(check: Callable[..., object]) -> str:
+    """The docstring of a rule's function."""
     return inspect.getdoc(check) or ""

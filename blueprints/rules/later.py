@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from groundplan.blueprints.gpu_networks import unserved
 from groundplan.blueprints.model import BlueprintHead, EnvironmentSpec
 from groundplan.blueprints.rules.base import BlueprintView, EnvironmentView, Problem, blueprint_rule
 from groundplan.blueprints.shapes import Shape, of_model
@@ -37,9 +36,6 @@ def top(view: BlueprintView) -> Iterator[Problem]:
 def in_environment(view: EnvironmentView) -> Iterator[Problem]:
     """What one environment asks for."""
     yield from _later(view.tree, of_model(EnvironmentSpec), view.environment, (), ())
-    for path, cluster, pool in view.pools():
-        if reason := unserved(cluster, pool):
-            yield Problem((*path, "networking"), f"the pool is not provisioned: {reason}", HINT)
     for path, cluster in view.clusters():
         taken: set[str] = set()
         for name, order in sorted(cluster.compute_classes.items()):

@@ -6,7 +6,10 @@ import datetime
 from collections.abc import Iterator, Sequence
 
 from groundplan.blueprints.model import MaintenanceWindow
+from groundplan.blueprints.pool_view import PoolView
+from groundplan.blueprints.quantities import duration
 from groundplan.blueprints.rules.base import EnvironmentView, Problem, environment_rule
+from groundplan.blueprints.rules.sources import cited
 from groundplan.blueprints.tree import Path
 from groundplan.blueprints.words import did_you_mean
 
@@ -24,27 +27,41 @@ MINUTE = datetime.timedelta(minutes=1)
 MOST_EXCLUSIONS = 20
 #: What GKE's pages said for years; newer texts allow 90. Checked 2026-11-30.
 LONGEST_WITHOUT_UPGRADES = datetime.timedelta(days=30)
+LONGEST_IN_ANY_TEXT = datetime.timedelta(days=90)
+MOST_WITHOUT_UPGRADES = 3
 
 Span = tuple[datetime.datetime, datetime.datetime]
+
+
+@environment_rule("MW002", "a maintenance window is at least four hours long", source=GKE)
+def short_windows(view: EnvironmentView) -> Iterator[Problem]:
+    """GKE refuses shorter ones: an upgrade takes hours, and one that is cut off begins again."""
+    for path, window in _windows(view):
+        if window.duration_seconds < SHORTEST_SPAN.total_seconds():
+            yield Problem(
+                (*path, "duration"),
+                f"a window lasts at least 4h, not {duration(window.duration_seconds)}",
+                "Write `duration: 4h` or more. Three days of 4h a week are enough, one of 12h too.",
+            )
 
 
 @environment_rule(
     "MW003", "maintenance windows leave GKE 48 hours in 32 days", source=GKE, severity="warning"
 )
 def availability(view: EnvironmentView) -> Iterator[Problem]:
-    """GKE refuses a policy that leaves less, and Terraform's plan does not notice.
+    """By GKE's own error message it refuses a policy that leaves less, and Terraform's plan does not notice.
 
     Only stretches of at least four hours count: Saturday 02:00 for 4h is 16 hours, for 12h it is 48.
     """
     for path, window in _windows(view):
         available = available_time(window)
-        if available < LEAST_AVAILABLE:
+        if window.duration_seconds >= SHORTEST_SPAN.total_seconds() and available < LEAST_AVAILABLE:
             hours = int(available.total_seconds() // 3600)
             yield Problem(
                 (*path, "duration"),
                 f"the window leaves GKE {hours} hours in 32 days; it wants 48",
-                "Lengthen it or add days; stretches shorter than 4h do not count. "
-                "Enough are one day of 12h, two of 6h, three of 4h.",
+                "Lengthen it or add days; enough are one day of 12h, two of 6h, three of 4h. "
+                "Sources disagree: a newer text says 48 hours in 92 days. Checked 2026-11-30.",
             )
 
 
@@ -52,17 +69,33 @@ def availability(view: EnvironmentView) -> Iterator[Problem]:
     "MW004", "no exclusion stops all upgrades for more than 30 days", source=GKE, severity="warning"
 )
 def long_exclusions(view: EnvironmentView) -> Iterator[Problem]:
-    """GKE limits how long a cluster may miss every upgrade, security fixes too. Newer texts allow 90 days."""
+    """GKE limits how long, and how often, a cluster may miss every upgrade, security fixes too.
+
+    Older texts allow 30 days, newer ones 90; more is an error. At most three such exclusions are allowed.
+    """
     for path, cluster in view.clusters():
-        for name, exclusion in cluster.maintenance.exclusions.items():
-            if exclusion.scope != "no-upgrades" or isinstance(exclusion.end, str):
+        stopping = {
+            name: exclusion
+            for name, exclusion in cluster.maintenance.exclusions.items()
+            if exclusion.scope == "no-upgrades"
+        }
+        for number, (name, exclusion) in enumerate(stopping.items()):
+            place = (*path, "maintenance", "exclusions", name)
+            if number >= MOST_WITHOUT_UPGRADES:
+                message = f"`{name}` is one exclusion too many that stops all upgrades; GKE may allow three"
+                yield Problem(place, message, "Write `scope: no-minor-or-node-upgrades`.", at_key=True)
+            if isinstance(exclusion.end, str):
                 continue
             length = exclusion.end - exclusion.start
             if length > LONGEST_WITHOUT_UPGRADES:
+                refused = length > LONGEST_IN_ANY_TEXT
+                limit = "allows 90 at most" if refused else "may allow 30"
                 yield Problem(
-                    (*path, "maintenance", "exclusions", name, "end"),
-                    f"`{name}` stops all upgrades for {length.days} days; GKE may allow 30",
-                    "Shorten it, or write `scope: no-minor-or-node-upgrades`.",
+                    (*place, "end"),
+                    f"`{name}` stops all upgrades for {length.days} days; GKE {limit}",
+                    "Shorten it, or write `scope: no-minor-or-node-upgrades`. "
+                    "Sources disagree: older texts say 30 days, newer ones 90. Checked 2026-11-30.",
+                    severity="error" if refused else None,
                 )
 
 
@@ -93,6 +126,32 @@ def endless(view: EnvironmentView) -> Iterator[Problem]:
                 )
 
 
+@environment_rule(
+    "MW009", "long training is not interrupted by upgrades", source=cited("CTX"), severity="warning"
+)
+def interrupted_training(view: EnvironmentView) -> Iterator[Problem]:
+    """An upgrade of nodes restarts what runs on GPUs and TPUs, and a run over many machines as a whole.
+
+    Looked at are clusters in production whose machines stay (reserved, on demand) and work together: over
+    GPUDirect, or as one TPU slice.
+    """
+    together: dict[str, PoolView] = {}
+    for pool in view.pool_views:
+        direct = pool.machine is not None and pool.machine.gpudirect is not None and pool.most_nodes > 1
+        stays = pool.kind in ("on-demand", "reservation", "any-reservation")
+        if pool.tier == "production" and stays and (direct or pool.slice_nodes):
+            together.setdefault(str(pool.path[1]), pool)
+    for cluster, pool in together.items():
+        exclusions = pool.cluster.maintenance.exclusions.values()
+        if not any(one.scope == "no-minor-or-node-upgrades" for one in exclusions):
+            yield Problem(
+                ("clusters", cluster, "maintenance", "exclusions"),
+                f"upgrades of `{cluster}` restart what trains on `{pool.key}`",
+                "Add an exclusion: `{start: …, end: end-of-support, scope: no-minor-or-node-upgrades}`.",
+                (("the pool", pool.path),),
+            )
+
+
 @environment_rule("MW010", "time zones exist", source="IANA time zone database")
 def zones(view: EnvironmentView) -> Iterator[Problem]:
     """The window is converted to UTC, which a name nobody knows does not allow."""
@@ -115,7 +174,9 @@ def backwards(view: EnvironmentView) -> Iterator[Problem]:
         for name, exclusion in cluster.maintenance.exclusions.items():
             if not isinstance(exclusion.end, str) and exclusion.end <= exclusion.start:
                 yield Problem(
-                    (*path, "maintenance", "exclusions", name, "end"), f"`{name}` ends before it begins"
+                    (*path, "maintenance", "exclusions", name, "end"),
+                    f"`{name}` ends before it begins",
+                    related=(("its start", (*path, "maintenance", "exclusions", name, "start")),),
                 )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groundplan.blueprints.pool_view import PoolView
 from groundplan.blueprints.rules.base import EnvironmentView, Problem, environment_rule
+from groundplan.blueprints.rules.pools import pool_rule
+from groundplan.facts.accelerators import catalog
 
 GKE = "Google Cloud docs, About cluster autoscaling"
 
@@ -49,3 +52,15 @@ def some_pool(view: EnvironmentView) -> Iterator[Problem]:
                 "Add one for its system pods: `system: {machine: e2-standard-4, nodes: {min: 1, max: 3}}`.",
                 at_key=True,
             )
+
+
+@pool_rule("ND004", "a pool is not larger than the largest cluster", basis="unwise", sources="GKQ")
+def many(view: PoolView) -> Iterator[Problem]:
+    """A few digits too many cost more than any other slip."""
+    most = catalog().limits.nodes.max_per_cluster
+    if view.most_nodes > most:
+        yield Problem(
+            view.at("nodes") if view.writes("nodes") else view.at("slices"),
+            f"the pool may have {view.most_nodes:,} nodes; the largest clusters of GKE have {most:,}",
+            "Count the digits.",
+        )
