@@ -68,6 +68,7 @@ def add_seed(graph: Graph, blueprint: Blueprint, seed_id: str) -> Project:
     )
     contacts = any(other.contacts for other in blueprint.environments.values())
     groups: tuple[Group, ...] = ("seed", "contacts") if contacts else ("seed",)
+    groups += ("budget",) if any(other.budget for other in blueprint.environments.values()) else ()
     services = add_services(
         graph, needed(*groups), project=project["project_id"], prefix=(SEED,), depends_on=(project,)
     )
@@ -121,7 +122,11 @@ def add_project(
             depends_on=[*needs, *above],
         )
     services = add_services(
-        graph, needed("project"), project=project["project_id"], prefix=(env.name,), depends_on=(project,)
+        graph,
+        needed("project", *(("audit_logs",) if env.audit_logs else ())),
+        project=project["project_id"],
+        prefix=(env.name,),
+        depends_on=(project,),
     )
     found = Project(project["project_id"], project["number"], services)
     if not env.project.existing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from groundplan.facts.services import Group, api, needed
@@ -23,7 +24,7 @@ from groundplan.modules.registry import add_repositories, let_nodes_pull
 from groundplan.modules.secrets import add_secrets
 from groundplan.modules.services import Services, add_services
 from groundplan.modules.shared_vpc import add_shared_vpc, is_shared
-from groundplan.stacks.oversight import add_oversight
+from groundplan.stacks.oversight import add_oversight, oversight_apis
 from groundplan.stacks.state import frame
 
 if TYPE_CHECKING:
@@ -40,9 +41,10 @@ def environment(blueprint: Blueprint, env: Environment, lock: Lock) -> Stack:
         lock: its address ranges, and the project's number where an apply has learned it.
     """
     graph = Graph(project=env.project_id, region=env.region, labels=labels(env))
-    used = apis(env)
+    used = apis(env) | ({*needed(*oversight_apis(env))} if not blueprint.foundation else set())
     services = add_services(graph, used)
-    keys = add_keys(graph, env, lambda: project_number(graph, env, lock, services), services)
+    number = partial(project_number, graph, env, lock, services)
+    keys = add_keys(graph, env, number, services)
     buckets = add_buckets(graph, env, keys, services)
     targets = {
         "bigquery": add_datasets(graph, env, keys, services),
@@ -70,10 +72,9 @@ def environment(blueprint: Blueprint, env: Environment, lock: Lock) -> Stack:
                 made.append(gke)
     let_nodes_pull(graph, targets["registry"], [(gke.key, gke.cluster, gke.account) for gke in made])
     if made and env.workloads:
-        number = project_number(graph, env, lock, services)
-        add_workloads(graph, env, targets, [gke.resource for gke in made], number)
+        add_workloads(graph, env, targets, [gke.resource for gke in made], number())
     if not blueprint.foundation:
-        add_oversight(graph, env, env.project_id, services)
+        add_oversight(graph, env, env.project_id, number, services, services)
     surround(graph, blueprint, env, lock, services, network)
     add_outputs(graph, buckets, made)
     return frame(blueprint, env.name, graph)

@@ -21,7 +21,7 @@ from groundplan.stacks.state import FOUNDATION, frame, state
 
 if TYPE_CHECKING:
     from groundplan.blueprints.lock import Lock
-    from groundplan.blueprints.model import Blueprint
+    from groundplan.blueprints.model import Blueprint, Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
             identities = add_automation(graph, env, project, place, policy, seed)
             if federation:
                 admit(graph, env, identities, federation)
-            add_oversight(graph, env, project.id, project.services)
+            _oversee(graph, env, project, seed)
             add_shared_vpc(
                 graph, env, project.services, project=project.id, number=project.number, prefix=(name,)
             )
@@ -86,6 +86,11 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
     _add_outputs(graph, own, founded)
     graph.output("federation", _providers(blueprint, federation), "Environment → provider for its pipeline")
     return frame(blueprint, FOUNDATION, graph)
+
+
+def _oversee(graph: Graph, env: Environment, project: Project, seed: Project) -> None:
+    """Keep out of an environment's own hands what watches over it."""
+    add_oversight(graph, env, project.id, lambda: project.number, project.services, seed.services)
 
 
 def _state_place(graph: Graph, blueprint: Blueprint, stack: str, seed: Project) -> StatePlace | None:

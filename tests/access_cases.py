@@ -137,4 +137,15 @@ CASES = {
             one("region: europe-west4\nstorage: {bigquery: {f: {location: EU}}}"),
         ],
     ),
+    "DA006": (
+        [(one("budget: {monthly: 5}"), "budget")],
+        [one("billing_account: 01AB23-CD45EF-678901\nbudget: {monthly: 5}")],
+    ),
+    "DA007": (
+        [
+            (one("audit_logs: {retention: 12h}"), "12h"),
+            (one("audit_logs: {retention: 3651d}"), "3651d"),
+        ],
+        [one("audit_logs: {}"), one("audit_logs: {retention: 3650d}")],
+    ),
 }

@@ -82,6 +82,7 @@ def exclusion(body):
 
 
 #: What stands in `ml-dev`, and of the only error: code, what it points at, parts of its message and its hint.
+PAID = "billing_account: 01AB23-CD45EF-678901\n"
 MISTAKES = [
     ("regoin: us-central1", "BP001", "regoin", "unknown key `regoin` in an environment", "`region`"),
     ("zones: [a]", "BP001", "zones", "in an environment", "a cluster, a node pool or a disk"),
@@ -132,9 +133,9 @@ MISTAKES = [
     (exclusion("start: 2026-12-15, end: end-of-support"), "BP003", "2026-12-15", "`start` cannot be", "zone"),
     (exclusion("start: 2026-12-15T00:00:00Z, end: never"), "BP003", "never", "`end`", "end-of-support"),
     ("budget: {monthly: 5e3}", "BP003", "5e3", "`monthly` cannot be `5e3`", "whole number"),
-    ("budget: {monthly: 50, alerts: [half]}", "BP003", "half", "`alerts[0]` cannot be `half`", "0.5"),
-    ("budget: {monthly: 50, alerts: [nan]}", "BP003", "nan", "`alerts[0]` cannot be `nan`", ""),
-    ("budget: {monthly: 50, alerts: [0]}", "BP003", "0", "`alerts[0]` cannot be `0`", "more than 0"),
+    (PAID + "budget: {monthly: 50, alerts: [half]}", "BP003", "half", "`alerts[0]` cannot be `half`", "0.5"),
+    (PAID + "budget: {monthly: 50, alerts: [nan]}", "BP003", "nan", "`alerts[0]` cannot be `nan`", ""),
+    (PAID + "budget: {monthly: 50, alerts: [0]}", "BP003", "0", "`alerts[0]` cannot be `0`", "more than 0"),
     ("access: {operators: [ops@a.com]}", "BP003", "ops@a.com", "`operators[0]` cannot be", "group:"),
     ("access: {grants: {bob: [roles/viewer]}}", "BP003", "bob", "`bob` cannot be a key", "group:"),
     ("workloads: {w: {roles: [viewer]}}", "BP003", "viewer", "`roles[0]` cannot be", "roles/"),
@@ -315,11 +316,11 @@ class TestAllAtOnce:
 class TestLater:
     TEXT = """
         crossings: {c: {from: ml-dev, to: ml-prod, read: buckets/x, by: workloads/w}}
-        defaults: {access: {operators: ["group:a@example.com"]}}
+        defaults: {terraform: {files: [a.tf]}}
         environments:
           ml-dev: {storage: {buckets: {x: {}}}}
           ml-prod:
-            budget: {monthly: 5}
+            terraform: {patch: {a.b: {c: 1}}}
             workloads: {w: {}}
             storage: {buckets: {y: {anywhere_cache: [a]}}}
     """
@@ -327,15 +328,15 @@ class TestLater:
     def test_what_is_not_provisioned_yet_is_a_warning(self):
         assert [(one.severity, one.code, one.message) for one in found(self.TEXT)] == [
             ("warning", "LT001", "`crossings` is not provisioned yet"),
-            ("warning", "LT001", "`access.operators` is not provisioned yet"),
-            ("warning", "LT001", "`budget` is not provisioned yet"),
+            ("warning", "LT001", "`terraform.files` is not provisioned yet"),
+            ("warning", "LT001", "`terraform.patch` is not provisioned yet"),
             ("warning", "LT001", "`anywhere_cache` is not provisioned yet"),
         ]
 
     def test_a_real_plan_refuses_it_in_the_environments_it_plans(self):
         made = document(self.TEXT)
         dev = [one.message for one in provisioned_later(made, ["ml-dev"])]
-        assert dev == ["`crossings` is not provisioned yet", "`access.operators` is not provisioned yet"]
+        assert dev == ["`crossings` is not provisioned yet", "`terraform.files` is not provisioned yet"]
         every = provisioned_later(made)
         assert len(every) == 4
         assert {one.severity for one in every} == {"error"}

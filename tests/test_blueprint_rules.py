@@ -242,7 +242,7 @@ CASES = {
         ],
         [pool("node_labels: {example.com/role: x, mykubernetes.io/a: x, kubernetes.io: y}")],
     ),
-    "LT001": ([(one("budget: {monthly: 5}"), "budget")], [one("secrets: {}")]),
+    "LT001": ([(one("terraform: {files: [a.tf]}"), "files")], [one("secrets: {}")]),
     "MW002": (
         [(window('days: [mon, tue, wed, thu, fri, sat, sun], start: "02:00", duration: 3h'), "3h")],
         [window('days: [mon, tue, wed, thu, fri, sat, sun], start: "02:00", duration: 4h')],

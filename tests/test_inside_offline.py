@@ -19,6 +19,8 @@ EVERYTHING = {
         "auditors": ["group:audit@example.com"],
         "grants": {"group:finops@example.com": ["roles/monitoring.viewer"]},
     },
+    "audit_logs": {"retention": "400d"},
+    "budget": {"monthly": 5000},
     "encryption": {"mode": "cmek"},
     "storage": {"bigquery": {"features": {"location": "US"}}},
     "secrets": {"hf-token": {}},

@@ -128,3 +128,35 @@ def test_each_grant_knows_the_line_that_asks_for_it(made):
     assert origins == {
         ("environments", env, "access", "ml_engineers") for env in ("ml-dev", "ml-staging", "ml-prod")
     }
+
+
+def test_audit_logs_and_budget_are_out_of_an_environments_own_hands():
+    made = platform(audit_logs={"retention": "400d"}, budget={"monthly": 5000, "alerts": [1.0, 0.5]})
+    own = {"google_project_iam_audit_config", "google_logging_project_sink", "google_billing_budget"}
+    assert not stack(made, "ml-prod").graph.of_type(*own)
+    graph = stack(made, "foundation").graph
+    budget = graph["google_billing_budget.ml-prod"]
+    assert budget.attributes["amount"]["specified_amount"] == {"units": "5000"}
+    assert (
+        budget.attributes["budget_filter"]["projects"][0].parts[1]
+        == graph["google_project.ml-prod"]["number"]
+    )
+    assert [rule["threshold_percent"] for rule in budget.attributes["threshold_rules"]] == [0.5, 1.0]
+    apis = {r.address for r in graph.ancestors(budget) if r.type == "google_project_service"}
+    assert "google_project_service.foundation_billingbudgets" in apis
+    bucket = graph["google_logging_project_bucket_config.ml-prod_audit"]
+    assert bucket.attributes["retention_days"] == 400
+    assert bucket.lifecycle.prevent_destroy
+    assert not graph["google_logging_project_bucket_config.ml-dev_audit"].lifecycle.prevent_destroy
+    sink = graph["google_logging_project_sink.ml-prod_audit"].attributes
+    assert sink["destination"].parts[1].resource is bucket
+    assert "data_access" in sink["filter"]
+    audited = {r.attributes["service"] for r in graph.of_type("google_project_iam_audit_config")}
+    assert {"storage.googleapis.com", "secretmanager.googleapis.com", "cloudkms.googleapis.com"} <= audited
+
+
+def test_without_a_foundation_the_environment_has_them_itself():
+    made = platform({"ml-dev": {}}, foundation=False, audit_logs={"retention": "30d"}, budget={"monthly": 5})
+    graph = stack(made).graph
+    assert graph["google_logging_project_bucket_config.ml-dev_audit"].attributes["retention_days"] == 30
+    assert "google_project_service.billingbudgets" in graph

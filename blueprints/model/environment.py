@@ -81,9 +81,11 @@ class Budget(Model):
 
 
 class AuditLogs(Model):
-    """Audit logs in a bucket of their own."""
+    """Audit logs in a bucket of their own; with those of who read which data."""
 
-    retention_seconds: Seconds = Field(34560000, alias="retention", description="How long they are kept.")
+    retention_seconds: Seconds = Field(
+        34560000, alias="retention", description="How long they are kept: 1d to 3650d."
+    )
 
 
 class EnvironmentSpec(Model):
@@ -127,10 +129,8 @@ class EnvironmentSpec(Model):
     secrets: dict[Name, Secret] = Field({}, description="Secret containers.")
     registry: dict[Name, Repository] = Field({}, description="Artifact Registry repositories.")
     workloads: dict[Name, Workload] = Field({}, description="Kubernetes identities and what they may touch.")
-    budget: Budget | None = Field(None, description="Monthly budget.", json_schema_extra=LATER)
-    audit_logs: AuditLogs | None = Field(
-        None, description="Audit logs in a bucket of their own.", json_schema_extra=LATER
-    )
+    budget: Budget | None = Field(None, description="Monthly budget. It tells, and stops nothing.")
+    audit_logs: AuditLogs | None = Field(None, description="Audit logs in a bucket of their own.")
     contacts: dict[
         Literal["all", "billing", "legal", "product-updates", "security", "suspension", "technical"],
         tuple[Text, ...],

@@ -12,7 +12,10 @@ from groundplan.blueprints.tree import Path
 KMS = "Google Cloud docs, Cloud KMS: locations; BigQuery: customer-managed Cloud KMS keys"
 BIGQUERY = "Google Cloud docs, BigQuery: dataset locations"
 BILLING = "Google Cloud docs, Cloud Billing: create budgets"
+LOGGING = "Google Cloud docs, Cloud Logging: configure log buckets"
 
+DAY = 86400  #: seconds
+MOST_DAYS = 3650
 #: Locations of BigQuery and Cloud Storage that are more than one region.
 MULTI_REGIONS = ("us", "eu", "asia", "europe")
 
@@ -85,6 +88,23 @@ def far_datasets(view: EnvironmentView) -> Iterator[Problem]:
                 f"{dataset.location} is not where the environment is",
                 f"Use {', '.join(sorted(near))}, or the multi-region around it.",
             )
+
+
+@environment_rule("DA006", "a budget has a billing account", source=BILLING)
+def budget_account(view: EnvironmentView) -> Iterator[Problem]:
+    """A budget is part of the account that pays."""
+    environment = view.environment
+    if environment.budget and not environment.billing_account:
+        hint = "Add `billing_account`, or leave out `budget`."
+        yield Problem(("budget",), "there is no billing account to have the budget", hint, at_key=True)
+
+
+@environment_rule("DA007", "audit logs are kept for 1 to 3650 days", source=LOGGING)
+def log_retention(view: EnvironmentView) -> Iterator[Problem]:
+    """Cloud Logging refuses any other retention of a log bucket."""
+    logs = view.environment.audit_logs
+    if logs and not DAY <= logs.retention_seconds <= MOST_DAYS * DAY:
+        yield Problem(("audit_logs", "retention"), "this retention is not possible", "Write 1d to 3650d.")
 
 
 def places(environment: Environment) -> Iterator[tuple[Path, str, str]]:
