@@ -48,7 +48,16 @@ class Run:
     def plan(
         self, stacks: Sequence[Stack], *, destroy: bool = False, targets: Sequence[str] = ()
     ) -> list[Shown]:
-        """Plan stacks in parallel, with progress, and put the plans into words."""
+        """Plan stacks in parallel, with progress, and put the plans into words.
+
+        Raises:
+            UsageError: a real plan needs to know what the foundation has not made yet.
+        """
+        from groundplan.modules.perimeter import require_policy
+
+        if not (self.project.offline or destroy):
+            for stack in stacks:
+                require_policy(stack)
         administration.tell(self, stacks)
         with self.progress.shown():
             raws = self.session.plan(stacks, destroy=destroy, targets=targets)

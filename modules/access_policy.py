@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 
 def wants_access_policy(blueprint: Blueprint, env: Environment) -> bool:
-    """Whether an environment gets an access policy: it has a perimeter, and nobody else owns it."""
-    own = env.perimeter.mode != "none" and not env.perimeter.existing
+    """Whether an environment gets an access policy: it has a perimeter, in no policy of somebody else."""
+    theirs = env.perimeter.existing or env.perimeter.access_policy
+    own = env.perimeter.mode != "none" and not theirs
     return own and blueprint.organization is not None
 
 

@@ -26,11 +26,14 @@ from typing import TYPE_CHECKING, Any
 
 from groundplan.blueprints.naming import account_id, shorten
 from groundplan.blueprints.perimeter_rules import AUTOMATION, project_path
+from groundplan.errors import UsageError
 from groundplan.facts.restricted_services import restricted
-from groundplan.modules.graph import Graph, Lifecycle, Reference, Resource, Text, text
+from groundplan.modules.graph import Graph, Lifecycle, Reference, Resource, Stack, Text, text
 
 if TYPE_CHECKING:
     from groundplan.blueprints.model import AccessCondition, AccessLevel, Environment, PerimeterRule, RuleFrom
+
+PERIMETER = "google_access_context_manager_service_perimeter"
 
 NAME_LIMIT = 50  #: Access Context Manager: names of access levels and perimeters have at most 50 characters
 
@@ -90,7 +93,7 @@ def add_perimeter(
         if perimeter.existing:
             dry = "dry_run_" if perimeter.mode == "dry-run" else ""
             return graph.add(
-                f"google_access_context_manager_service_perimeter_{dry}resource",
+                f"{PERIMETER}_{dry}resource",
                 "main",
                 perimeter_name=perimeter.existing,
                 resource=own,
@@ -103,7 +106,7 @@ def add_perimeter(
         whole = _config(parts, services, perimeter.ingress, perimeter.egress)
         name = _name(env)
         return graph.add(
-            "google_access_context_manager_service_perimeter",
+            PERIMETER,
             "main",
             parent=parent,
             name=f"{parent}/servicePerimeters/{name}",
@@ -119,6 +122,22 @@ def add_perimeter(
 def policy_name(policy: str | None) -> str:
     """``accessPolicies/123`` of ``123`` or of itself; ``UNKNOWN_POLICY`` of nothing."""
     return f"accessPolicies/{policy.removeprefix('accessPolicies/')}" if policy else UNKNOWN_POLICY
+
+
+def require_policy(stack: Stack) -> None:
+    """A real plan of a perimeter needs the number of its access policy, which cannot be changed later.
+
+    Offline it does without: any policy that the stand-in does not hold is taken to be somebody else's.
+
+    Raises:
+        UsageError: nobody knows it yet.
+    """
+    if any(one.attributes["parent"] == UNKNOWN_POLICY for one in stack.graph.of_type(PERIMETER)):
+        raise UsageError(
+            f"the access policy that the perimeter of {stack.name} stands in is not known yet",
+            hint="Apply the foundation first, which makes it and writes its number into the lock file; "
+            "or write `perimeter: {access_policy: NUMBER}`.",
+        )
 
 
 def _name(env: Environment, *parts: str) -> str:

@@ -22,7 +22,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")
 def perimeter_without_organization(view: EnvironmentView) -> Iterator[Problem]:
     """An access policy, which a perimeter stands in, is the organization's. Without one there can be none."""
     perimeter, blueprint = view.environment.perimeter, view.blueprint
-    own = perimeter.mode != "none" and not perimeter.existing
+    own = perimeter.mode != "none" and not (perimeter.existing or perimeter.access_policy)
     if own and blueprint.foundation and blueprint.organization is None:
         message = "a perimeter needs an organization"
         hint = 'Write `organization: "NUMBER"` at the top, or `mode: none`.'
