@@ -46,6 +46,7 @@ _BY_TYPE = (
     ("google_compute_", "network"),
     ("google_container_", "clusters"),
     ("google_dns_", "network"),
+    ("google_essential_contacts_", "project"),
     ("google_filestore_", "storage"),
     ("google_folder", "project"),
     ("google_iam_", "identities"),
@@ -56,9 +57,11 @@ _BY_TYPE = (
     ("google_org_policy_", "organization policies"),
     ("google_project_iam_custom_role", "identities"),
     ("google_project", "project"),
+    ("google_resource_manager_lien", "project"),
     ("google_secret_manager_", "secrets"),
     ("google_service_account", "identities"),
     ("google_storage_", "storage"),
+    ("google_tags_", "project"),
 )
 #: Groups in the order they are shown in.
 _ORDER = (

@@ -15,6 +15,7 @@ from groundplan.plans.values import Value
 
 NOUNS = {
     "google_access_context_manager_access_level": "access level",
+    "google_access_context_manager_access_policy": "access policy",
     "google_access_context_manager_service_perimeter": "perimeter",
     "google_artifact_registry_repository": "repository",
     "google_bigquery_dataset": "dataset",
@@ -45,6 +46,7 @@ NOUNS = {
     "google_logging_project_bucket_config": "log bucket",
     "google_logging_project_sink": "log sink",
     "google_lustre_instance": "Lustre instance",
+    "google_org_policy_custom_constraint": "constraint",
     "google_org_policy_policy": "organization policy",
     "google_project": "project",
     "google_project_default_service_accounts": "default accounts setting",
@@ -52,11 +54,15 @@ NOUNS = {
     "google_project_service": "API",
     "google_project_service_identity": "service agent",
     "google_pubsub_topic": "topic",
+    "google_resource_manager_lien": "lien",
     "google_secret_manager_secret": "secret",
     "google_secret_manager_secret_version": "secret version",
     "google_service_account": "service account",
     "google_storage_bucket": "bucket",
     "google_storage_managed_folder": "managed folder",
+    "google_tags_tag_binding": "tag",
+    "google_tags_tag_key": "tag key",
+    "google_tags_tag_value": "tag value",
 }
 
 
