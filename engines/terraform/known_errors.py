@@ -254,7 +254,7 @@ KNOWN = (
     ),
     Known(
         "newer-state",
-        r"(?:file uses format version|snapshot was created).+? by Terraform v?(?P<newer>\d[\d.]*\d)",
+        r"state (?:file|snapshot) was created by Terraform v?(?P<newer>\d[\d.]*\d)",
         "A newer Terraform has written the state, and this one cannot read it.",
         "Use Terraform {newer} or newer, and ask for it under `engine:` so that nobody falls back.",
         "change",

@@ -82,6 +82,7 @@ class Fault:
     status: int = 0
     drop: Literal["before", "after", ""] = ""  #: hang up before, or after, the call takes effect
     delay_seconds: float = 0
+    until: threading.Event | None = None  #: wait for it, a minute at most
     after: int = 0
     times: int = 1
 
@@ -245,6 +246,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         call = Call(self.command, url.path, query, self.headers, self._body())
         fault = self.storage.strike(call)
         time.sleep(fault.delay_seconds)
+        if fault.until is not None:
+            fault.until.wait(60)
         if fault.drop == "before":
             self._hang_up()
             return
