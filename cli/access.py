@@ -38,7 +38,7 @@ def access(
     \b
     Example:
       groundplan access ml-prod
-      groundplan access --who ml-eng --json
+      groundplan access --who nodes --json
     """
     from groundplan.stacks.access import access as view
 

@@ -16,6 +16,7 @@ Origin = tuple[str, ...]
 
 #: Keys of the blueprint → the noun of one item, which is also the noun of its main resource.
 _KINDS = {
+    "access_levels": "access level",
     "bigquery": "dataset",
     "buckets": "bucket",
     "clusters": "cluster",
@@ -66,8 +67,8 @@ _BY_TYPE = (
 #: Groups in the order they are shown in.
 _ORDER = (
     "foundation", "environments", "clusters", "machines", "storage", "workloads", "network", "perimeter",
-    "keys", "secrets", "registry", "identities", "access", "project", "organization policies", "logs",
-    "services",
+    "keys", "encryption", "secrets", "registry", "identities", "access", "project", "organization policies",
+    "logs", "services",
 )  # fmt: skip
 #: Attributes that name an object in the cloud, the first that is known counts.
 _NAMES = (
@@ -144,7 +145,7 @@ def _by_origin(origin: Origin) -> Place:
     group, rest = "/".join(origin[:depth]), origin[depth:]
     if not rest:
         kind, name = origin[0], ""
-    elif origin[0] in (*_GROUPS, "storage"):
+    elif origin[0] in (*_GROUPS, "perimeter", "storage"):
         kind, name = rest[0], " ".join(rest[1:])
     else:
         kind, name = origin[0], " ".join(rest)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from groundplan.plans import formats
+from groundplan.plans import formats, perimeters
 from groundplan.plans.differences import differences
 from groundplan.plans.model import Change
 from groundplan.plans.values import Value
@@ -17,20 +17,25 @@ NOUNS = {
     "google_access_context_manager_access_level": "access level",
     "google_access_context_manager_access_policy": "access policy",
     "google_access_context_manager_service_perimeter": "perimeter",
+    "google_access_context_manager_service_perimeter_dry_run_resource": "perimeter membership",
+    "google_access_context_manager_service_perimeter_resource": "perimeter membership",
     "google_artifact_registry_repository": "repository",
     "google_bigquery_dataset": "dataset",
     "google_bigquery_table": "table",
     "google_billing_budget": "budget",
+    "google_binary_authorization_policy": "image policy",
     "google_compute_address": "address",
     "google_compute_disk": "disk",
     "google_compute_firewall": "firewall rule",
     "google_compute_global_address": "address",
+    "google_compute_global_forwarding_rule": "endpoint",
     "google_compute_network": "network",
     "google_compute_region_disk": "disk",
     "google_compute_resource_policy": "placement policy",
     "google_compute_route": "route",
     "google_compute_router": "router",
     "google_compute_router_nat": "NAT",
+    "google_compute_shared_vpc_service_project": "Shared VPC attachment",
     "google_compute_subnetwork": "subnet",
     "google_container_cluster": "cluster",
     "google_container_node_pool": "node pool",
@@ -50,6 +55,7 @@ NOUNS = {
     "google_org_policy_policy": "organization policy",
     "google_project": "project",
     "google_project_default_service_accounts": "default accounts setting",
+    "google_project_iam_audit_config": "audit config",
     "google_project_iam_custom_role": "custom role",
     "google_project_service": "API",
     "google_project_service_identity": "service agent",
@@ -175,6 +181,10 @@ _WORDS = {
         "size": Word("size", formats.gib),
         "zone": Word("zones"),
     },
+    "google_access_context_manager_access_level": {
+        "basic.combining_function": Word("conditions", formats.combined),
+        "basic.conditions": Word("conditions", formats.conditions, whole=True),
+    },
     "google_compute_subnetwork": {
         "ip_cidr_range": Word("ranges.nodes"),
         "secondary_ip_range": Word(
@@ -210,6 +220,8 @@ def noun(type: str) -> str:
 
 def topics(change: Change) -> list[Topic]:
     """What a change changes, one topic for each key of the blueprint, in the order of the attributes."""
+    if change.type == perimeters.PERIMETER and (said := perimeters.said(change)):
+        return [Topic(one.key, one.attribute, one.text) for one in said]
     found: dict[tuple[str, str], Topic] = {}
     for difference in differences(change):
         attribute, word = _word(change.type, difference.attribute)

@@ -17,6 +17,7 @@ from groundplan.blueprints.rules.base import (
 )
 from groundplan.blueprints.tree import Path
 from groundplan.blueprints.words import listed, quoted
+from groundplan.facts.roles import roles
 
 IAM = "Google Cloud docs, IAM: principal identifiers, basic roles"
 LIMITS = "Google Cloud docs, IAM: set limits on granting roles (at most ten roles in one condition)"
@@ -34,8 +35,8 @@ ESCALATING = (
     "roles/resourcemanager.projectIamAdmin",
 )
 MOST = 10  #: roles in one condition
-#: What the stack of every environment grants on its project besides: see ``facts/roles.json``.
-ALREADY = 3
+#: What the stack of an environment grants on its project besides: to nodes, and to who runs queries.
+ALREADY = len(roles().grantable) + 1
 _MACHINE = re.compile(
     r"serviceAccount:[^@]+@(?P<account>[a-z0-9.:-]+)\.iam\.gserviceaccount\.com"
     r"|serviceAccount:(?P<old>[a-z0-9.:-]+)\.svc\.id\.goog\["
@@ -116,8 +117,8 @@ def outsiders(view: BlueprintView) -> Iterator[Problem]:
 )
 def escalation(view: EnvironmentView) -> Iterator[Problem]:
     """Who may grant roles, or act as any service account, has every role, and nothing here shows it."""
-    for principal, roles in view.environment.access.grants.items():
-        for index, role in enumerate(roles):
+    for principal, granted in view.environment.access.grants.items():
+        for index, role in enumerate(granted):
             if role in ESCALATING:
                 yield Problem(
                     ("access", "grants", principal, index),
@@ -184,8 +185,8 @@ def principals(environment: Environment) -> Iterator[tuple[Path, str]]:
 def given_roles(environment: Environment) -> Iterator[tuple[Path, str]]:
     """Every role that is written, with its path."""
     access = environment.access
-    for principal, roles in access.grants.items():
-        for index, role in enumerate(roles):
+    for principal, granted in access.grants.items():
+        for index, role in enumerate(granted):
             yield ("access", "grants", principal, index), role
     for index, role in enumerate(access.break_glass.roles if access.break_glass else ()):
         yield ("access", "break_glass", "roles", index), role
