@@ -16,11 +16,11 @@ _NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|^[/.-]|
 @environment_rule("AU001", "a pipeline has one repository", source=LANGUAGE)
 def one_repository(view: EnvironmentView) -> Iterator[Problem]:
     """Two repositories that may both apply an environment undo each other; with none nobody is admitted."""
-    automation = view.environment.automation
-    if automation and bool(automation.github) == bool(automation.gitlab):
-        both = "both a GitHub and a GitLab repository" if automation.github else "no repository"
+    written = {"github", "gitlab"} & set(view.names("automation") or ())
+    if view.environment.automation and len(written) != 1:
+        named = "both a GitHub and a GitLab repository" if written else "no repository"
         hint = "Write one of `github: OWNER/REPOSITORY` and `gitlab: GROUP/PROJECT`."
-        yield Problem(("automation",), f"`automation` names {both}", hint, at_key=True)
+        yield Problem(("automation",), f"`automation` names {named}", hint, at_key=True)
 
 
 @environment_rule("AU002", "automation has a foundation", source=LANGUAGE, severity="warning")
@@ -29,7 +29,9 @@ def without_foundation(view: EnvironmentView) -> Iterator[Problem]:
 
     Without one there is nobody that the pipeline could be.
     """
-    if view.environment.automation and view.blueprint.foundation is None:
+    automation = view.environment.automation
+    named = automation and (automation.github or automation.gitlab)
+    if named and view.blueprint.foundation is None:
         message = "`automation` needs a seed project for the identities of the pipeline"
         hint = "Write `foundation: {project: ID}` at the top, or remove `automation`."
         yield Problem(("automation",), message, hint, at_key=True)
