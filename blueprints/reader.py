@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from groundplan.blueprints import naming
 from groundplan.blueprints.diagnostics import Diagnostic, Position, Severity, in_order
 from groundplan.blueprints.document import Document, Written
-from groundplan.blueprints.files import read_source
+from groundplan.blueprints.files import STDIN, read_source
 from groundplan.blueprints.findings import Findings
 from groundplan.blueprints.loader import MOST_NODES, parse
 from groundplan.blueprints.merge import idle_nulls, merged
@@ -34,6 +34,7 @@ from groundplan.blueprints.shapes import Shape, of_model
 from groundplan.blueprints.structure import fits, misfits, plain
 from groundplan.blueprints.translation import Refusal, refusals
 from groundplan.blueprints.tree import Entry, Map, Node, Path, Scalar, Source, is_null, scalars
+from groundplan.blueprints.waivers import Waivers, read_waivers, waivers_path
 from groundplan.blueprints.words import did_you_mean, listed, quoted
 from groundplan.errors import BlueprintError
 
@@ -53,12 +54,13 @@ MOST_ROUNDS = 20
 M = TypeVar("M", bound=Model)
 
 
-def read(path: str | FilePath, text: str | None = None) -> Document:
+def read(path: str | FilePath, text: str | None = None, waivers: Waivers | None = None) -> Document:
     """Read and judge a blueprint.
 
     Args:
         path: the file, or ``-`` for stdin.
         text: its content, where it is known already; ``path`` is then only its name.
+        waivers: what is waived; left out, what the file beside the blueprint says.
 
     Returns:
         A document without errors; its warnings and notes are in ``diagnostics``.
@@ -68,30 +70,33 @@ def read(path: str | FilePath, text: str | None = None) -> Document:
         BlueprintError: there are errors; all diagnostics, warnings included, by position.
     """
     source = read_source(path) if text is None else Source(str(path), text.removeprefix("\ufeff"))
-    document, diagnostics = judge(source)
+    if waivers is None and text is None and str(path) != STDIN:
+        waivers = read_waivers(waivers_path(path))
+    document, diagnostics = judge(source, waivers)
     found = in_order(diagnostics)
     if document is None or any(one.severity == "error" for one in found):
         raise BlueprintError(found)
     return Document(document.blueprint, found, document.written)
 
 
-def judge(source: Source) -> tuple[Document | None, list[Diagnostic]]:
+def judge(source: Source, waivers: Waivers | None = None) -> tuple[Document | None, list[Diagnostic]]:
     """What can be made of a blueprint, and everything that is to be said about it; None if that is nothing.
 
     Raises:
         BlueprintError: it is not YAML.
     """
     root, syntax = parse(source)
-    reading = _Reading(source, root)
+    reading = _Reading(source, root, waivers or Waivers())
     document = reading.document()
-    return document, [*syntax, *reading.findings.diagnostics(len(reading.written.environments))]
+    return document, [*syntax, *reading.diagnostics()]
 
 
 class _Reading:
     """One run over one file."""
 
-    def __init__(self, source: Source, root: Node) -> None:
+    def __init__(self, source: Source, root: Node, waivers: Waivers) -> None:
         self.source = source
+        self.waivers = waivers
         self.findings = Findings(source)
         self.file = root
         self.root = root if isinstance(root, Map) else Map(source, root.start, root.end)
@@ -99,6 +104,12 @@ class _Reading:
         self.misspelt: set[Path] = set()  #: keys that are there, but misspelt: not missing
         self.left_out: set[Path] = set()  #: paths whose values were wrong: rules on them would mislead
         self.gone: set[Path] = set()  #: those of them that are whole items, so that what holds them lacks one
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything that is to be said, about the waivers too."""
+        environments = self.written.environments
+        found = self.findings.diagnostics(len(environments))
+        return [*found, *self.waivers.findings(environments, complete=not self.left_out)]
 
     def document(self) -> Document | None:
         """All steps in turn."""
@@ -274,15 +285,14 @@ class _Reading:
                 related = tuple(
                     (label, self.written.locate((*prefix, *other))[0]) for label, other in problem.related
                 )
-                self.report(
-                    problem.severity or rule.severity,
-                    rule.code,
-                    problem.message,
-                    path,
-                    problem.hint,
-                    related,
-                    at_key=problem.at_key,
-                )
+                severity, message, hint = problem.severity or rule.severity, problem.message, problem.hint
+                waived = self.waivers.find(rule.code, path, severity, self.written.environments)
+                if waived is not None:
+                    by = waived.waiver
+                    severity, hint = "note", by.reason
+                    message += f"; waived by {by.owner} until {by.expires}"
+                    related += (("the waiver", waived.position),)
+                self.report(severity, rule.code, message, path, hint, related, at_key=problem.at_key)
 
     def _misled(self, path: Path, rule: Rule) -> bool:
         """Whether a problem may only be there because something wrong was left out."""

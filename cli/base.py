@@ -166,6 +166,7 @@ def at(revision: Revision, name: str, folder: Path) -> Project | None:
     """
     from groundplan.blueprints.lock import lock_path
     from groundplan.blueprints.reader import read
+    from groundplan.blueprints.waivers import waivers_path
 
     content = revision.read(name)
     if content is None:
@@ -173,9 +174,10 @@ def at(revision: Revision, name: str, folder: Path) -> Project | None:
     file = folder / "base" / name
     file.parent.mkdir()
     file.write_bytes(content)
-    lock = revision.read(lock_path(name).name)
-    if lock is not None:
-        lock_path(file).write_bytes(lock)
+    for path_of in (lock_path, waivers_path):
+        content = revision.read(path_of(name).name)
+        if content is not None:
+            path_of(file).write_bytes(content)
     reading = name
     try:
         project = Project(read(file), offline=True, work_directory=folder / "work")

@@ -28,6 +28,8 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a new blueprint repository."),
     "validate": ("blueprint", "Check a blueprint: every problem, with its line."),
+    "rules": ("rules", "List what is checked in a blueprint, and what each check rests on."),
+    "explain": ("rules", "Say what a code means: why, who says so, examples, whether it can be waived."),
     "show": ("blueprint", "Show an environment after merging; --origins says where values come from."),
     "schema": ("blueprint", "Print the JSON Schema of the blueprint language, for editors."),
     "lock": ("blueprint", "Allocate address ranges into the lock file."),

@@ -22,6 +22,7 @@ sys.path.append(str(ROOT / "tools"))
 generated_part = importlib.import_module("generated_part")
 language_reference = importlib.import_module("language_reference")
 command_reference = importlib.import_module("command_reference")
+rules_reference = importlib.import_module("rules_reference")
 
 PAGES = {page.name: page for page in pages()}
 WITH_SESSIONS = ["README.md", "exit-codes.md", "getting-started.md", "json.md", "offline.md"]
@@ -103,7 +104,9 @@ def test_pages_about_blueprints_show_some():
 # --- completeness -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tool", [language_reference, command_reference], ids=lambda tool: tool.TOOL)
+@pytest.mark.parametrize(
+    "tool", [language_reference, command_reference, rules_reference], ids=lambda tool: tool.TOOL
+)
 def test_generated_parts_are_current(tool):
     for name, part in tool.generated().items():
         page = (ROOT / name).read_text(encoding="utf-8")

@@ -13,7 +13,6 @@ from typing import Any
 
 from generated_part import rewrite
 
-from groundplan.blueprints.explanations import explanations
 from groundplan.blueprints.json_schema import json_schema
 from groundplan.blueprints.model import BlueprintFile, EnvironmentSpec, basics
 from groundplan.blueprints.quantities import Matching
@@ -200,12 +199,7 @@ def _code(words: str) -> str:
 
 
 def _codes() -> str:
-    rows = [f"| {one.code} | {one.title} | {_one_line(one.why)} |" for one in explanations().values()]
-    return "\n".join(["## What is checked\n", "| code | rule | why |", "|---|---|---|", *rows])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.replace("``", "`").split()).replace("|", "\\|")
+    return "## What is checked\n\nCodes of messages, and why each is checked: [the rules](rules.md)."
 
 
 if __name__ == "__main__":
