@@ -163,18 +163,19 @@ def _automation(env: Environment, seed: str | None) -> tuple[str, ...]:
 
 def _level(graph: Graph, env: Environment, parent: str, key: str) -> Resource:
     level = env.perimeter.access_levels[key]
-    return graph.add(
-        "google_access_context_manager_access_level",
-        key,
-        parent=parent,
-        name=f"{parent}/accessLevels/{_name(env, key)}",
-        title=_name(env, key),
-        basic={
-            "combining_function": "OR" if level.any_of else "AND",
-            "conditions": _conditions(level),
-        },
-        lifecycle=Lifecycle(create_before_destroy=True),
-    )
+    with graph.at("access_levels", key):
+        return graph.add(
+            "google_access_context_manager_access_level",
+            key,
+            parent=parent,
+            name=f"{parent}/accessLevels/{_name(env, key)}",
+            title=_name(env, key),
+            basic={
+                "combining_function": "OR" if level.any_of else "AND",
+                "conditions": _conditions(level),
+            },
+            lifecycle=Lifecycle(create_before_destroy=True),
+        )
 
 
 def _conditions(level: AccessLevel) -> list[dict[str, Any]]:

@@ -88,6 +88,19 @@ def exclusions(value: Value) -> str:
     )
 
 
+def combined(value: Value) -> str:
+    """How the conditions of an access level combine, as the blueprint says it."""
+    return "any_of" if value.raw == "OR" else "all_of"
+
+
+def conditions(value: Value) -> str:
+    """``203.0.113.0/24 or 198.51.100.0/24, user:a@example.com``: what the conditions of a level ask for."""
+    return _listed(
+        " and ".join(" or ".join(map(str, items)) for items in block.values() if isinstance(items, list))
+        for block in blocks(value)
+    )
+
+
 def window(value: Value) -> str:
     """A weekly window: ``sat,sun 02:00 8h (UTC-05:00)``, in the offset that the plan has it in."""
     for block in blocks(value):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def descriptions(env: Environment, graph: Graph) -> dict[str, str]:
-    """Address → what the blueprint says of it, for clusters, node pools and buckets."""
+    """Address → what the blueprint says of it, for clusters, node pools, buckets and perimeters."""
     found: dict[str, str] = {}
     for resource in graph:
         match resource.type, resource.origin:
@@ -29,6 +29,8 @@ def descriptions(env: Environment, graph: Graph) -> dict[str, str]:
                 found[resource.address] = _pool(pool, spec, names[resource.name])
             case "google_storage_bucket", ("storage", "buckets", key):
                 found[resource.address] = _bucket(env, env.storage.buckets[key])
+            case _, ("perimeter",):
+                found[resource.address] = _perimeter(env)
     return {address: text for address, text in found.items() if text}
 
 
@@ -81,6 +83,16 @@ def _bucket(env: Environment, bucket: Bucket) -> str:
         "hierarchical" if bucket.hierarchical else "",
         "versions" if bucket.versioning else "",
         "" if kept is None else f"soft delete {duration(kept)}" if kept else "no soft delete",
+    )
+
+
+def _perimeter(env: Environment) -> str:
+    perimeter = env.perimeter
+    rules = {"ingress": perimeter.ingress, "egress": perimeter.egress}
+    return _joined(
+        perimeter.mode,
+        *(f"{way} {' '.join(sorted(keys))}" if keys else "" for way, keys in rules.items()),
+        "and a trial" if perimeter.dry_run else "",
     )
 
 

@@ -201,6 +201,7 @@ def test_an_environment_lives_and_goes_in_its_perimeter(tmp_path):
     edit(folder, "mode: dry-run", "mode: enforced")
     applied = groundplan(folder, "apply", "ml-dev", *OPTIONS)
     assert "0 to add, 1 to change, 0 to replace, 0 to destroy" in applied.out, applied.both
+    assert "~ perimeter  mode dry-run → enforced\n" in applied.out
     edit(folder, "access_levels: {corp:", "access_levels: {office:")
     edit(folder, "[access_levels/corp]", "[access_levels/office]")
     applied = groundplan(folder, "apply", "ml-dev", *OPTIONS)
