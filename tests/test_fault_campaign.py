@@ -1,6 +1,8 @@
-"""A small fault campaign in every run of the tests, and a large one at night (`-m nightly`)."""
+"""A small fault campaign in every run of the tests; at night (`-m nightly`) the large one."""
 
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from faults.campaign import Worlds, execute, plan_runs, small_disks
@@ -11,7 +13,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc"),
 ]
 
-#: Some resources of several kinds, and no cluster: a run takes a second.
+#: A few resources and no cluster: a run takes a second or two.
 BLUEPRINT = """\
 apiVersion: groundplan/v1
 name: tiny
@@ -19,7 +21,6 @@ defaults:
   labels: {team: faults}
 environments:
   ml-dev:
-    network: {address_space: 10.64.0.0/16}
     storage:
       buckets:
         data: {}
@@ -30,31 +31,43 @@ QUICK = [kind for kind in KINDS if not (kind.bucket or kind.full_disk or "pool" 
 
 
 @pytest.fixture(scope="session")
-def worlds(tmp_path_factory):
+def run(tmp_path_factory):
+    """Do the ``number``-th run of a campaign of one kind; what is wrong then."""
     folder = tmp_path_factory.mktemp("worlds")
     (folder / "tiny.yaml").write_text(BLUEPRINT)
-    return Worlds(folder, folder / "tiny.yaml")
+    worlds = Worlds(folder, folder / "tiny.yaml")
+
+    def run(kind, number=0):
+        planned = plan_runs(SEED, number + 1, {"tiny": worlds}, (kind,), thorough=number % 8 == 0)
+        return execute(planned[number], worlds, folder / f"run-{kind.name}-{number}").problems
+
+    return run
 
 
-def cases(number, kinds):
-    """Names only: the worlds are made when the tests run."""
-    return [f"{kinds[index % len(kinds)].name}-{index}" for index in range(number)]
+@pytest.mark.parametrize(
+    "number", range(24), ids=lambda number: f"{QUICK[number % len(QUICK)].name}, {number}"
+)
+def test_a_fault_loses_nothing_and_is_healed(run, number):
+    assert run(QUICK[number % len(QUICK)], number) == []
 
 
-@pytest.mark.parametrize("case", cases(24, QUICK))
-def test_faults(case, worlds, tmp_path):
-    name, _, number = case.rpartition("-")
-    runs = plan_runs(SEED, int(number) + 1, {"tiny": worlds}, (BY_NAME[name],))
-    assert execute(runs[-1], worlds, tmp_path / "world").problems == []
+@pytest.mark.skipif(not small_disks(), reason="this machine lets us mount no small disk")
+def test_a_full_disk_loses_nothing_and_is_healed(run):
+    assert run(BY_NAME["disk full"]) == []
 
 
-def test_a_full_disk(worlds, tmp_path):
-    if not small_disks():
-        pytest.skip("this machine gives us no small disk")
-    run = plan_runs(SEED, 1, {"tiny": worlds}, (BY_NAME["disk full"],))[0]
-    assert execute(run, worlds, tmp_path / "world").problems == []
+def test_a_failing_bucket_loses_nothing_and_is_healed(run):
+    assert run(BY_NAME["state bucket lost"]) == []
 
 
-def test_a_bucket_that_fails(worlds, tmp_path):
-    run = plan_runs(SEED, 1, {"tiny": worlds}, (BY_NAME["state bucket lost"],))[0]
-    assert execute(run, worlds, tmp_path / "world").problems == []
+@pytest.mark.nightly
+def test_several_hundred_faults(tmp_path, pytestconfig):
+    if "nightly" not in pytestconfig.option.markexpr:
+        pytest.skip("only with -m nightly")
+    tool = Path(__file__).parents[1] / "tools" / "fault_campaign.py"
+    report = tmp_path / "report.md"
+    options = ["--runs", "300", "--seed", str(SEED), "--report", report, "--folder", tmp_path]
+    command = [sys.executable, tool, *options]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "300 runs" in report.read_text()

@@ -1,6 +1,5 @@
 """Around an apply: asked before losses, state saved, failures explained, objects taken over, and verified."""
 
-import contextlib
 import fcntl
 import json
 import os
@@ -236,23 +235,23 @@ def test_ids_come_from_the_configuration_alone(tmp_path, monkeypatch):
 
 
 @terraform
-def test_the_state_is_backed_up_before_each_apply(small):
-    folder = root(small) / backups.DIRECTORY
-    for number in range(12):
-        before = (root(small) / "terraform.tfstate").read_bytes() if number else b""
-        edit(small, "data: {", f"data: {{soft_delete: {number + 8}d, " if number == 0 else "data: {")
-        text = (small / "groundplan.yaml").read_text()
-        (small / "groundplan.yaml").write_text(
-            re.sub(r"soft_delete: \d+d", f"soft_delete: {number + 8}d", text)
-        )
-        assert groundplan(small, "apply", "ml-dev", "--no-verify", *OFFLINE).code == 0
-        newest = backups.newest_first(root(small))[0]
-        assert number == 0 or newest.read_bytes() == before
-    kept = list(folder.iterdir())
-    assert len(kept) == backups.KEPT
-    assert all(re.fullmatch(r"\d+-\d{8}T\d{6}Z\.tfstate", path.name) for path in kept)
-    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
-    assert int(backups.newest_first(root(small))[0].name.partition("-")[0]) == json.loads(before)["serial"]
+def test_the_state_is_backed_up_before_an_apply(small):
+    groundplan(small, "apply", "ml-dev", "--no-verify", *OFFLINE)
+    before = (root(small) / "terraform.tfstate").read_bytes()
+    edit(small, "data: {}", "data: {soft_delete: 9d}")
+    assert groundplan(small, "apply", "ml-dev", "--no-verify", *OFFLINE).code == 0
+    newest = backups.newest_first(root(small))[0]
+    assert newest.read_bytes() == before
+    assert re.fullmatch(rf"{json.loads(before)['serial']}-\d{{8}}T\d{{6}}Z\.tfstate", newest.name)
+    assert newest.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_newest_backups_are_kept(tmp_path):
+    for serial in range(backups.KEPT + 3):
+        backups.back_up(tmp_path, json.dumps({"lineage": "x", "serial": serial}).encode())
+    kept = [int(path.name.partition("-")[0]) for path in backups.newest_first(tmp_path)]
+    assert kept == list(range(backups.KEPT + 2, 2, -1))
+    assert len(list((tmp_path / backups.DIRECTORY).iterdir())) == backups.KEPT
 
 
 @terraform
@@ -347,47 +346,31 @@ def test_without_verification_nobody_looks(small, meddling):
 # -- losses in a protected environment
 
 
-@pytest.fixture
-def replaced(tmp_path):
-    """A protected environment, applied, whose GPU pool has to be replaced now."""
+@terraform
+def test_a_loss_is_refused_or_asked_for_by_name(tmp_path):
+    """A GPU pool has to be replaced; the environment is protected."""
     folder = project(tmp_path, PROTECTED)
-    result = groundplan(folder, "apply", "ml-prod", *OFFLINE)
-    assert result.code == 0, result.err
+    assert groundplan(folder, "apply", "ml-prod", "--no-verify", *OFFLINE).code == 0
     edit(folder, "g2-standard-12", "a2-highgpu-1g")
-    return folder
+    before = state(folder, "ml-prod")["serial"]
 
+    refused = groundplan(folder, "apply", "ml-prod", *OFFLINE)
+    assert refused.code == 3
+    assert "refused, nothing was changed: ml-prod would lose something for good" in refused.err
+    assert "node_pools/l4 (google_container_node_pool.main_l4): the plan replaces it" in refused.err
+    assert "--allow-loss" in refused.err
 
-@terraform
-def test_a_loss_is_refused_where_nobody_is_asked(replaced):
-    before = state(replaced, "ml-prod")["serial"]
-    result = groundplan(replaced, "apply", "ml-prod", *OFFLINE)
-    assert result.code == 3
-    assert "refused, nothing was changed: ml-prod would lose something for good" in result.err
-    assert "node_pools/l4 (google_container_node_pool.main_l4): the plan replaces it" in result.err
-    assert "--allow-loss" in result.err
-    assert state(replaced, "ml-prod")["serial"] == before
-    assert groundplan(replaced, "apply", "ml-prod", "--allow-loss", *OFFLINE).code == 0
+    for typed in ("y\n", ""):
+        no = groundplan(folder, "apply", "ml-prod", "--offline", stdin=Person(typed))
+        assert no.code == 130, typed
+        assert "ml-prod is protected and loses for good:" in no.err
+        assert "not applied; nothing was changed" in no.err
+    assert state(folder, "ml-prod")["serial"] == before
 
-
-@terraform
-def test_a_loss_is_asked_for_by_name(replaced):
-    for typed in ("y\n", "ml-dev\n", "\n", ""):
-        result = groundplan(replaced, "apply", "ml-prod", "--offline", stdin=Person(typed))
-        assert result.code == 130, typed
-        assert "ml-prod is protected and loses for good:" in result.err
-        assert "not applied; nothing was changed" in result.err
-    result = groundplan(replaced, "apply", "ml-prod", "--offline", stdin=Person("ml-prod\n"))
-    assert result.code == 0, result.err
-
-
-@terraform
-def test_where_nothing_is_protected_nothing_is_asked_for_by_name(tmp_path):
-    folder = project(tmp_path, BLUEPRINT)
-    groundplan(folder, "apply", "ml-dev", "--no-verify", *OFFLINE)
-    edit(folder, "g2-standard-12", "a2-highgpu-1g")
-    result = groundplan(folder, "apply", "ml-dev", *OFFLINE)
-    assert result.code == 0
-    assert "loses for good" not in result.err
+    yes = groundplan(folder, "apply", "ml-prod", "--offline", "--no-verify", stdin=Person("ml-prod\n"))
+    assert yes.code == 0, yes.err
+    edit(folder, "a2-highgpu-1g", "g2-standard-12")
+    assert groundplan(folder, "apply", "ml-prod", "--no-verify", "--allow-loss", *OFFLINE).code == 0
 
 
 class Interrupting(Person):
@@ -500,7 +483,7 @@ def test_a_lock_is_seen_only_while_it_is_held(tmp_path):
     path = tmp_path / "ml-dev" / "terraform.tfstate"
     path.parent.mkdir()
     path.write_text('{"lineage": "x", "serial": 1}')
-    with path.open("r+") as file, contextlib.suppress(OSError):
+    with path.open("r+") as file:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     workspace = SimpleNamespace(offline=True, path=tmp_path)
     assert list(local_state.settle(workspace, [], patience_seconds=0)) == []

@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=int, help="number of the one run to do; no report")
+    parser.add_argument("--report", type=Path, default=REPORT)
     parser.add_argument("--folder", type=Path, help="where to work; else a new temporary folder")
     options = parser.parse_args(arguments)
     folder = options.folder or Path(tempfile.mkdtemp(prefix="fault-campaign-"))
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     records = sorted(done(runs, folder, options.jobs), key=lambda record: record.run.number)
     if options.only is None:
         minutes = (dt.datetime.now(dt.UTC) - began).total_seconds() / 60
-        REPORT.write_text(report(records, options.seed, began, minutes), encoding="utf-8")
+        options.report.write_text(report(records, options.seed, began, minutes), encoding="utf-8")
     return any(record.problems for record in records)
 
 

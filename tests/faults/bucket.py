@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import cli_factory
 from faults.world import World
 
+from groundplan.engines.terraform.offline.cloud import Cloud, CloudObject
 from tests.support.cloud_storage import CloudStorage, Fault
 from tests.support.mirror import Mirror
 
@@ -25,6 +26,11 @@ CALLS = (
 WAYS = ({"status": 503}, {"status": 500}, {"status": 403}, {"drop": "before"}, {"drop": "after"})
 
 
+OWN = CloudObject(
+    "google_storage_bucket", BUCKET, BUCKET, {"id": BUCKET, "name": BUCKET, "versioning": [{"enabled": True}]}
+)
+
+
 class BucketWorld(World):
     """A folder whose real runs reach the doubles."""
 
@@ -34,6 +40,10 @@ class BucketWorld(World):
         self.objects = mirror.cloud
         self.environment = storage.environment | mirror.environment
         self.storage = storage
+
+    def cloud(self):
+        """Every object that exists, without the bucket of the states: no stack is to make it."""
+        return {key: found for key, found in super().cloud().items() if key != (OWN.type, OWN.key)}
 
     def raw_states(self):
         """Stack → bytes of its state in the bucket."""
@@ -49,6 +59,7 @@ def bucket_world(folder):
     """A world with an empty bucket."""
     cli_factory.project(folder, BLUEPRINT)
     with CloudStorage(BUCKET) as storage, Mirror(folder) as mirror:
+        Cloud(mirror.cloud).add(OWN)  # the engine looks whether it is versioned
         yield BucketWorld(folder, storage, mirror)
 
 
