@@ -97,6 +97,9 @@ def _tidied(schema: Schema) -> Schema:
             key: _nullable(value) for key, value in result["patternProperties"].items()
         }
         result["additionalProperties"] = False
+    item = result.get("additionalProperties")
+    if isinstance(item, dict) and "$ref" in item:
+        result["additionalProperties"] = _nullable(item)
     if result.get("type") == "string" and not result.keys() & {"enum", "const", "format"}:
         result["type"] = _scalar_types(result.get("pattern"))
     if isinstance(result.get("default"), int) and "string" in result.get("type", ()):
