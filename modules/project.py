@@ -6,7 +6,10 @@ the roles of its default service accounts stay, since others may rely on them.
 A new project starts without the default network. The provider does that by deleting the network after the
 fact, which needs the Compute API and room for one more network. Where the environment's organization policies
 have ``compute.skipDefaultNetworkCreation``, none is made in the first place, and the provider is left out of
-it (provider docs, google_project, ``auto_create_network``).
+it (provider docs, google_project, ``auto_create_network``). A policy takes effect within minutes, so a
+project that is made right after its policy may still get the network: unused, and outside of everything that
+groundplan makes. The other way costs more when it fails: a half-made project, whose id stays reserved for
+thirty days.
 
 The Compute API brings a default service account that is Editor of the whole project unless the organization
 forbids it. The role is taken away; deleting the account could not be undone after thirty days (IAM docs).

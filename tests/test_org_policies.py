@@ -1,11 +1,13 @@
 """Organization policies: what presets and overrides become, in which order, and what they cannot go with."""
 
+import json
 from dataclasses import replace
 
 import pytest
 from blueprint_factory import blueprint, platform, stack
 from blueprint_texts import cut, found, one
 
+from groundplan.blueprints.model import OrgPolicies
 from groundplan.blueprints.org_policies import effective
 from groundplan.facts.org_policies import covers, org_policies, preset
 from groundplan.modules.graph import Text
@@ -289,3 +291,19 @@ def test_hardened_allows_a_plain_platform_with_its_own_keys():
 def test_other_values_are_refused_where_they_stand(value):
     text = text_of(f"compute.requireOsLogin: {value}", "region: us-central1")
     assert [p.severity for p in found(text) if "requireOsLogin" in p.path] == ["error"], found(text)
+
+
+def test_what_is_written_is_read_back_the_same():
+    written = {
+        "a.enforced": True,
+        "a.off": False,
+        "a.open": "allow-all",
+        "a.shut": "deny-all",
+        "a.unset": "unset",
+        "a.listed": {"allow": ["x"]},
+        "a.banned": {"deny": ["y", "z"]},
+    }
+    made = OrgPolicies.model_validate({"preset": "starter", "override": written})
+    again = json.loads(made.model_dump_json())
+    assert again == {"preset": "starter", "override": written}
+    assert OrgPolicies.model_validate(again) == made
