@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Literal
 
+from groundplan.blueprints.machines import machine_of
 from groundplan.blueprints.model import Cluster, NodePool
-from groundplan.facts.accelerators import LocalSsd, machine, tpu_topology
+from groundplan.facts.accelerators import LocalSsd, tpu_topology
 
 #: Addresses of a subnet's primary range that Google Cloud keeps for itself.
 TAKEN_PER_SUBNET = 4
@@ -83,13 +84,13 @@ def with_upgrades(pool: NodePool) -> int:
 
 def has_accelerators(pool: NodePool) -> bool:
     """Whether the machines of a pool have GPUs or TPUs."""
-    known = machine(pool.machine)
+    known = machine_of(pool)
     return bool(pool.gpu.type or (known and (known.gpu or known.tpu)))
 
 
 def local_ssd_gib(pool: NodePool) -> int:
     """GiB of Local SSDs of each machine of a pool: those it always has, else as many as are asked for."""
-    known = machine(pool.machine)
+    known = machine_of(pool)
     facts = known.local_ssd if known and known.local_ssd else LocalSsd()
     if facts.fixed is not None:
         return facts.fixed * facts.gib

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from groundplan.blueprints.provider_words import instead
 from groundplan.blueprints.shapes import Shape, called, places
 from groundplan.blueprints.tree import Items, Map, Node, Path, Scalar, is_blank, named
 from groundplan.blueprints.words import closest, did_you_mean, listed, quoted
@@ -141,6 +142,8 @@ def _wrong_kind(node: Node, shape: Shape, path: Path) -> Misfit:
 
 def _advice(name: str, known: Mapping[str, Any]) -> str:
     """What an unknown key was probably meant to be."""
+    if words := instead(name, known):
+        return words
     near = closest(name, known, 0.75)
     elsewhere = places().get(name)
     if near:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from groundplan.blueprints.gke_pools import FROM_ZERO, GkePool
 from groundplan.blueprints.gpu_networks import networking
-from groundplan.facts.accelerators import machine
+from groundplan.blueprints.machines import machine_of
 from groundplan.modules.compute_classes import LABEL
 from groundplan.modules.identity import NodeAccount
 
@@ -108,7 +108,7 @@ def node_config(
 
 def gpus(pool: NodePool) -> tuple[str, int] | None:
     """Type and number of the GPUs of each machine; the machine decides where it fixes them."""
-    known = machine(pool.machine)
+    known = machine_of(pool)
     if known is not None and known.gpu is not None:
         return known.gpu.type, known.gpu.count
     return (pool.gpu.type, pool.gpu.count or 1) if pool.gpu.type else None
@@ -121,20 +121,20 @@ def has_gpu(pool: NodePool) -> bool:
 
 def is_accelerated(pool: NodePool) -> bool:
     """Whether the pool's machines have GPUs or TPUs: GKE taints such nodes, and such machines are scarce."""
-    known = machine(pool.machine)
+    known = machine_of(pool)
     return has_gpu(pool) or (known is not None and known.is_tpu)
 
 
 def is_metal(pool: NodePool) -> bool:
     """Whether the pool's machines are bare metal, which have neither Shielded VM settings nor gVNIC."""
-    known = machine(pool.machine)
+    known = machine_of(pool)
     return known is not None and known.bare_metal
 
 
 def boot_disk_type(pool: NodePool) -> str:
     """The type of the boot disk: as written, else the usual one or what the machine boots from instead."""
     disk: BootDisk = pool.boot_disk
-    known = machine(pool.machine)
+    known = machine_of(pool)
     allowed = (known.boot_disks if known is not None else None) or (disk.type,)
     if "type" in disk.model_fields_set or disk.type in allowed:
         return disk.type
@@ -216,7 +216,7 @@ def _local_ssd(pool: NodePool) -> dict[str, Any]:
 
     A machine type with a fixed number always gets them, so their number is written even if nobody asked.
     """
-    known = machine(pool.machine)
+    known = machine_of(pool)
     facts = known.local_ssd if known is not None else None
     fixed = facts.fixed if facts is not None else None
     if fixed is None and pool.local_ssd.mode == "none":
@@ -232,7 +232,7 @@ def _confidential(pool: NodePool) -> dict[str, Any] | None:
     """Encrypted memory, of the kind that the machine has; where nobody knows the kind, GKE chooses."""
     if not pool.confidential:
         return None
-    known = machine(pool.machine)
+    known = machine_of(pool)
     kinds = (known.confidential if known is not None else None) or (None,)
     return {"enabled": True, "confidential_instance_type": kinds[0]}
 

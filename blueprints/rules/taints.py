@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from groundplan.blueprints.machines import machine_of
 from groundplan.blueprints.model import NodePool
 from groundplan.blueprints.rules.base import EnvironmentView, Problem, environment_rule
 from groundplan.blueprints.rules.kubernetes import key_mistake, value_mistake
@@ -79,17 +80,13 @@ def repeated(view: EnvironmentView) -> Iterator[Problem]:
 
 def has_gpus(pool: NodePool) -> bool:
     """Whether the machines of a pool have GPUs."""
-    from groundplan.facts.accelerators import machine
-
-    facts = machine(pool.machine)
+    facts = machine_of(pool)
     return bool(pool.gpu.type or pool.gpu.count or (facts and facts.gpu))
 
 
 def has_tpus(pool: NodePool) -> bool:
     """Whether the machines of a pool have TPU chips; unknown machines are told by their names."""
-    from groundplan.facts.accelerators import machine
-
-    facts = machine(pool.machine)
+    facts = machine_of(pool)
     return facts.is_tpu if facts else bool(re.match(r"ct\d|tpu", pool.machine))
 
 
