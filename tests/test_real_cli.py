@@ -94,6 +94,11 @@ class World:
             return None
 
     @property
+    def local(self):
+        """The state of a foundation whose bucket does not exist yet."""
+        return self.folder / ".groundplan/run/foundation/terraform.tfstate"
+
+    @property
     def text(self):
         return (self.folder / "groundplan.yaml").read_text()
 
@@ -118,10 +123,20 @@ def cloud(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def world(cloud, tmp_path_factory):
-    """A platform whose foundation and environment were just applied; ``first`` is what was said."""
+    """A platform whose foundation and environment were just applied, after a first try that failed halfway.
+
+    ``first`` and ``second`` are what was said, ``between`` is the state after the first.
+    """
     world = World(cloud, tmp_path_factory.mktemp("platform") / "mine", PLATFORM)
+    taken = cloud.mirror.cloud / "google_project" / f"projects%2F{world.name}-ml-dev.json"
+    taken.parent.mkdir(parents=True, exist_ok=True)
+    project_id = f"projects/{world.name}-ml-dev"
+    taken.write_text(json.dumps({"type": "google_project", "id": project_id, "attributes": {}}))
     world.first = world.run("apply", "--all", "--auto-approve")
-    assert world.first.code == 0, world.first.both
+    world.between = json.loads(world.local.read_text())
+    taken.unlink()
+    world.second = world.run("apply", "--all", "--auto-approve")
+    assert world.second.code == 0, world.second.both
     return world
 
 
@@ -134,35 +149,52 @@ def simple(cloud, tmp_path):
 # --- a platform ----------------------------------------------------------------------------------------
 
 
-def test_the_foundation_says_what_it_takes_and_moves_into_its_bucket(world):
+def test_the_foundation_says_what_it_takes_and_whose_credentials_it_uses(world):
     said = world.first.err
     assert re.search(r"resourcemanager.folderCreator +on organizations/123456789012 ", said)
     assert re.search(r"billing.user +on billingAccounts/01AB23-CD45EF-678901 ", said)
     assert "This run: an access token (GOOGLE_OAUTH_ACCESS_TOKEN)" in said
     assert said.index("folderCreator") < said.index("foundation: preparing")
-    assert "until it does, the state is in" in said
+
+
+def test_the_foundation_goes_on_where_it_failed_and_moves_into_its_bucket(world):
+    assert world.first.code == 4
+    assert f"does not exist yet; until it does, the state is in {world.local}" in world.first.err
+    assert "already exists" in world.first.err
+    assert "Exists now:" in world.first.err
+    said = world.second.err
     assert (
         f"foundation: the state moves into gs://{world.name}-seed-state-foundation/{world.name}/foundation"
         in said
     )
     assert len(world.state("foundation")["resources"]) > 40
     assert len(world.state("ml-dev")["resources"]) > 2
-    assert not (world.folder / ".groundplan/run/foundation/terraform.tfstate").exists()
+    assert world.state("foundation")["lineage"] == world.between["lineage"]
+    assert not world.local.exists()
     outputs = world.state("foundation")["outputs"]
     assert world.lock["ml-dev"]["project_number"] == outputs["project_numbers"]["value"]["ml-dev"]
     assert world.lock["ml-dev"]["folder"]
 
 
 def test_nothing_is_left_to_do_for_anybody(world, tmp_path):
+    theirs = world.checkout(tmp_path / "theirs")
     before = world.state("foundation")["serial"]
-    for folder in (world.folder, world.checkout(tmp_path / "theirs")):
-        result = world.run("plan", "--detailed-exitcode", folder=folder)
-        assert result.code == 0, result.both
-        assert result.out.count("nothing to do") == 2
+    result = world.run("plan", "--detailed-exitcode", folder=theirs)
+    assert result.code == 0, result.both
+    assert result.out.count("nothing to do") == 2
     assert world.state("foundation")["serial"] == before
-    outputs = world.run("output", "--json", folder=tmp_path / "theirs").json
-    assert outputs["foundation"]["state_buckets"]["ml-dev"] == f"{world.name}-seed-state-ml-dev"
+    assert world.run("plan", "ml-dev", "--detailed-exitcode").code == 0
+    outputs = world.run("output", "ml-dev", "--json", folder=theirs).json
     assert outputs["ml-dev"] == {"buckets": {"data": f"{world.name}-ml-dev-data"}, "clusters": {}}
+
+
+def test_a_foundation_that_looks_for_its_state_elsewhere_does_not_begin_anew(world, tmp_path):
+    theirs = world.checkout(tmp_path / "theirs")
+    edit(theirs, "-seed}", "-sprout}")
+    result = world.run("apply", "foundation", "--auto-approve", folder=theirs)
+    assert result.code == 4
+    assert "foundation was applied before, but the bucket with its state does not exist" in result.err
+    assert not list((theirs / ".groundplan").rglob("foundation/*.tfstate"))
 
 
 def test_an_environment_is_added_by_the_foundation_first(world, tmp_path):
@@ -173,7 +205,7 @@ def test_an_environment_is_added_by_the_foundation_first(world, tmp_path):
     assert "the bucket for the state of ml-prod does not exist" in early.err
     assert "groundplan apply foundation" in early.err
     dev = world.state("ml-dev")
-    added = world.run("apply", "foundation", "ml-prod", "--auto-approve", folder=theirs)
+    added = world.run("apply", "foundation", "ml-prod", "--auto-approve", "--no-verify", folder=theirs)
     assert added.code == 0, added.both
     assert "environments/ml-prod" in added.out
     assert "environments/ml-dev" not in added.out
@@ -203,7 +235,7 @@ def test_an_installed_engine_does_the_same(cloud, tmp_path):
     assert result.code == 0, result.both
     assert f"Applied with {BINARIES[0]}." in result.out
     assert len(world.state("foundation")["resources"]) > 40
-    assert world.run("plan", "foundation", "--detailed-exitcode").code == 0
+    assert world.lock["ml-dev"]["project_number"]
 
 
 # --- two at a time -------------------------------------------------------------------------------------
@@ -232,6 +264,22 @@ def test_of_two_who_apply_one_wins_and_the_other_learns_who(simple, tmp_path):
     said, _ = first.communicate(timeout=60)
     assert first.returncode == 0, said
     assert simple.run("plan", "ml-dev", "--detailed-exitcode", folder=theirs).code == 0
+
+
+def test_an_engine_that_still_works_on_a_foundation_is_waited_for(cloud, tmp_path):
+    world = World(cloud, tmp_path / "mine", PLATFORM)
+    world.local.parent.mkdir(parents=True)
+    world.local.write_text(json.dumps({"version": 4, "serial": 1, "lineage": "x", "resources": []}))
+    code = "import fcntl, sys; f = open(sys.argv[1], 'rb+'); fcntl.lockf(f, 2); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, world.local], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as engine:
+        engine.stdout.readline()
+        result = world.run("apply", "foundation", "--auto-approve", "--lock-timeout", "0s")
+        engine.communicate(b"\n")
+    assert result.code == 4
+    assert "an engine that an earlier run started still works on foundation" in result.err
+    assert world.local.exists()
 
 
 # --- what is refused -----------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ The foundation is such a stack. As long as its bucket does not exist, its state 
 first ``init`` that finds the bucket saves the file there. So a crash between the apply and the move needs no
 care of its own: the next run finds the bucket and a file, and saves it.
 
-Terraform's ``init -migrate-state -force-copy`` would overwrite whatever is in the bucket. So the file is put
-where a state waits that could not be saved (``unsaved_state``): that is saved with ``state push``, which
-refuses to overwrite a state that is newer or of another lineage, and is kept until it is saved.
+Terraform's ``init -migrate-state -force-copy`` would overwrite whatever is in the bucket. So before ``init``
+the file is put where a state waits that could not be saved (``unsaved_state``), and from there it is saved
+wherever the state is now: with ``state push``, which refuses to overwrite a state that is newer or of another
+lineage. Until then it is kept.
 """
 
 from __future__ import annotations
@@ -76,8 +77,6 @@ def initialize(
             raise _gone(stack) from None
     else:
         return f"the state moves into {state_bucket.place(stack)}" if waiting else ""
-    if waiting:
-        _unsaved(root).replace(root.state)
     write(dataclasses.replace(stack, state=LocalState()))
     init()
     return f"the bucket for the state does not exist yet; until it does, the state is in {root.state}"

@@ -56,7 +56,7 @@ def settle(workspace: Workspace, stacks: Iterable[Stack], *, patience_seconds: f
     Raises:
         EngineError: an engine still works on one, or one is cut off and there is no copy of it.
     """
-    names = {stack.name for stack in stacks if is_local(workspace, stack)}
+    names = {stack.name for stack in stacks}  # one whose bucket does not exist yet has a file too
     if workspace.offline:
         names |= {path.parent.name for path in workspace.path.glob(f"*/{STATE_FILE}")}
     for name in sorted(names):
