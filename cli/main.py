@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "engines": ("state", "List the Terraform engines found and what each can do."),
     "machines": ("machines", "List the machines with GPUs or TPUs, and how they can be obtained."),
     "machine": ("machines", "Show everything known about a machine, with its sources."),
+    "isolation": ("isolation", "Prove that no environment can reach another, or show how it can."),
     "access": ("access", "Say who can do what, and which line of the blueprint says so."),
     "quota": ("quota", "Say which quota the environments need at most."),
 }

@@ -99,7 +99,7 @@ def _grants(stack: Stack) -> Iterator[Grant]:
             yield Grant(
                 principal=_principal(graph, attributes["member"]),
                 resource=_target(graph, resource),
-                role=_shown(graph, attributes["role"]),
+                role=shown(graph, attributes["role"]),
                 condition=str(condition.get("title", "")),
                 stack=stack.name,
                 address=resource.address,
@@ -111,20 +111,20 @@ def _target(graph: Graph, resource: Resource) -> str:
     """What a role is granted on, with the project or bucket around it where that is another one."""
     kind = resource.type.removesuffix(GRANTS)
     noun, attribute = _ON.get(kind, (kind.removeprefix("google_").replace("_", " "), ""))
-    name = _shown(graph, resource.attributes.get(attribute, resource.name))
+    name = shown(graph, resource.attributes.get(attribute, resource.name))
     if kind == "google_storage_managed_folder":
-        name = f"{_shown(graph, resource.attributes['bucket'])}/{name}"
+        name = f"{shown(graph, resource.attributes['bucket'])}/{name}"
     around = resource.attributes.get("project")
-    other = _shown(graph, around) if around is not None and attribute != "project" else graph.project
+    other = shown(graph, around) if around is not None and attribute != "project" else graph.project
     return f"{noun} {name}" + ("" if other == graph.project else f" of {other}")
 
 
 def _principal(graph: Graph, member: str | Reference | Text) -> str:
     if not isinstance(member, Reference):
-        return _shown(graph, member)
+        return shown(graph, member)
     source = member.resource
     if source.type == "google_service_account":
-        project = _shown(graph, source.attributes.get("project", graph.project or ""))
+        project = shown(graph, source.attributes.get("project", graph.project or ""))
         return f"serviceAccount:{source.attributes['account_id']}@{project}.iam.gserviceaccount.com"
     if source.type == "google_project_service_identity":
         return f"service agent of {source.attributes['service']}"
@@ -132,7 +132,7 @@ def _principal(graph: Graph, member: str | Reference | Text) -> str:
     return f"service agent of {service}.googleapis.com"
 
 
-def _shown(graph: Graph, value: str | Reference | Text) -> str:
+def shown(graph: Graph, value: str | Reference | Text) -> str:
     """A value as text: what it refers to by its name in the cloud."""
     if isinstance(value, Text):
         return "".join(
@@ -151,5 +151,5 @@ def _name(graph: Graph, resource: Resource) -> str:
         return f"{ring.attributes['location']}/{resource.attributes['name']}"
     for attribute in _NAMES:
         if attribute in resource.attributes:
-            return _shown(graph, resource.attributes[attribute])
+            return shown(graph, resource.attributes[attribute])
     return resource.name
