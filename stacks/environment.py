@@ -147,7 +147,7 @@ def surround(
             known,
             lambda project: look_up(graph, project, project, services),
         ),
-        used=apis(env),
+        used=services.enabled,
         seed=blueprint.foundation.project if blueprint.foundation else None,
         depends_on=[
             *services.needs("accesscontextmanager"),

@@ -56,6 +56,9 @@ RESERVED = (
     "{machine: a3-highgpu-8g, nodes: 1, capacity: {reservation: {name: h, project: ml-capacity}}}}}}"
 )
 ANY = "from: {identity_type: any}"
+KEY = "projects/acme-keys/locations/us-central1/keyRings/r/cryptoKeys/k"
+ENCRYPTED = f"encryption: {{mode: cmek, keys: {{us-central1: {KEY}}}}}"
+PEOPLE = "access: {operators: ['group:ops@example.com']}"
 COMPUTE = "to: {resources: [projects/123], services: {compute.googleapis.com: {}}}"
 
 #: code → texts that break the rule, with what the diagnostic points at; texts that do not.
@@ -256,11 +259,20 @@ CASES = {
     ),
     "PM019": (
         [(one(f"perimeter: {{mode: dry-run}}\n{RESERVED}"),
-          "{reservation: {name: h, project: ml-capacity}}")],
+          "{reservation: {name: h, project: ml-capacity}}"),
+         (one(f"perimeter: {{mode: dry-run}}\n{ENCRYPTED}"), KEY)],
         [
             one(f"perimeter: {{mode: dry-run, egress: {{r: {{{ANY}, {COMPUTE}}}}}}}\n{RESERVED}"),
             one(RESERVED),
+            one(f"perimeter: {{mode: dry-run}}\n{ENCRYPTED}").replace("acme-keys", "llm-ml-dev"),
             one(f"perimeter: {{mode: dry-run}}\n{RESERVED}").replace("ml-capacity", "llm-ml-dev"),
+        ],
+    ),
+    "PM020": (
+        [(FOUNDED + one(f"{PEOPLE}\nperimeter: {{mode: enforced}}"), "access")],
+        [
+            FOUNDED + one(f"{PEOPLE}\nperimeter: {{mode: dry-run}}"), one(PEOPLE),
+            one(f"{PEOPLE}\nperimeter: {{mode: enforced, ingress: {{r: {{{WHO}, {TO}}}}}}}"),
         ],
     ),
 }  # fmt: skip

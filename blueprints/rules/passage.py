@@ -99,8 +99,9 @@ def _kind(identity: str, kinds: str) -> str:
 @environment_rule("PM003", "rules name services that the perimeter restricts", source=RULES)
 def services(view: EnvironmentView) -> Iterator[Problem]:
     """A rule for another service has no effect; a misspelt one is refused at apply."""
-    closed = sorted(_restricted(view))
-    for one in written_rules(view):
+    rules = list(written_rules(view))
+    closed = sorted(_restricted(view)) if rules else []
+    for one in rules:
         path = (*one.path, "to", "services")
         for service, what in one.rule.to.services.items():
             if service == "*" and (what.methods or what.permissions):

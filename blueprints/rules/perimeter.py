@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from groundplan.blueprints import perimeter_rules as words
-from groundplan.blueprints.model import AccessCondition, RestrictedServices
+from groundplan.blueprints.model import AccessCondition, PerimeterRule, RestrictedServices
 from groundplan.blueprints.rules.base import (
     BlueprintView,
     EnvironmentView,
@@ -170,8 +170,8 @@ def unused(view: EnvironmentView) -> Iterator[Problem]:
 @environment_rule("PM016", "changes to restricted services change something", source=SERVICES)
 def changes(view: EnvironmentView) -> Iterator[Problem]:
     """A misspelt name would leave open what was meant to be closed, or the other way round."""
-    known = restricted_services().supported
     perimeter = view.environment.perimeter
+    known = restricted_services().supported if "perimeter" in view.tree.entries else frozenset()
     added = perimeter.restricted_services.add
     places: list[tuple[Path, RestrictedServices]] = [
         (("perimeter", "restricted_services"), perimeter.restricted_services)
@@ -229,26 +229,58 @@ def locked_out(view: EnvironmentView) -> Iterator[Problem]:
 
 @environment_rule("PM019", "requests to other projects are let out", source=PERIMETERS, severity="warning")
 def leaving(view: EnvironmentView) -> Iterator[Problem]:
-    """Reservations and images of other projects are outside of it: requests for them are refused."""
+    """What is in other projects is outside of the perimeter: requests for it are refused."""
     perimeter = view.environment.perimeter
     if perimeter.mode == "none" or perimeter.existing or perimeter.egress:
         return
-    for path, project in _outside(view):
+    for path, project, service in _outside(view):
         yield Problem(
             path,
             f"the project {project} is outside of the perimeter, and no egress rule leads to it",
-            "Write one for compute.googleapis.com: "
-            "`egress: {capacity: {from: {identity_type: any}, to: {resources: [projects/NUMBER], …}}}`.",
+            "Write one: `egress: {NAME: {from: {identity_type: any}, to: {resources: [projects/NUMBER], "
+            f"services: {{{service}: {{}}}}}}}}}}`.",
         )
 
 
-def _outside(view: EnvironmentView) -> Iterator[tuple[Path, str]]:
-    """Projects of others that node pools take something from."""
+def _outside(view: EnvironmentView) -> Iterator[tuple[Path, str, str]]:
+    """What the environment takes from projects of others: where, the project, the service."""
+    own = view.environment.project_id
     for path, _, pool in view.pools():
         held = pool.capacity.reservation
-        if held and held.project and held.project != view.environment.project_id:
-            yield (*path, "capacity"), held.project
+        if held and held.project and held.project != own:
+            yield (*path, "capacity"), held.project, "compute.googleapis.com"
         for index, image in enumerate(pool.preload):
-            project = words.PROJECT.match(image)
-            if project and project[1] != view.environment.project_id:
-                yield (*path, "preload", index), project[1]
+            if (project := _project(image)) not in ("", own):
+                yield (*path, "preload", index), project, "compute.googleapis.com"
+    for region, key in view.environment.encryption.keys.items():
+        if (project := _project(key)) not in ("", own):
+            yield ("encryption", "keys", region), project, "cloudkms.googleapis.com"
+
+
+def _project(name: str) -> str:
+    """The project of ``projects/ID/…``; empty if it names none."""
+    match = words.PROJECT.match(name)
+    return match[1] if match else ""
+
+
+@environment_rule("PM020", "people who may do something get in", source=RULES, severity="warning")
+def people_outside(view: EnvironmentView) -> Iterator[Problem]:
+    """Whatever roles people have, an enforced perimeter refuses them from outside without an ingress rule."""
+    access, perimeter = view.environment.access, view.environment.perimeter
+    if perimeter.mode != "enforced" or perimeter.existing:
+        return
+    people = (access.operators, access.ml_engineers, access.data_scientists, access.auditors)
+    if any(people) and not any(_lets_people_in(rule) for rule in perimeter.ingress.values()):
+        yield Problem(
+            ("access",),
+            f"the perimeter of `{view.environment.name}` lets none of its people in",
+            "Write an ingress rule: `ingress: {people: {from: {identities: [group:…], "
+            "sources: [access_levels/NAME]}, to: …}}`.",
+            at_key=True,
+        )
+
+
+def _lets_people_in(rule: PerimeterRule) -> bool:
+    kinds = ("user:", "group:", "principal")
+    named = any(identity.startswith(kinds) for identity in rule.from_.identities)
+    return named or rule.from_.identity_type in ("any", "any-user")
