@@ -42,7 +42,7 @@ _FAILED = {
     Action.READ: "could not be read",
 }
 #: Options that a repeated command does not need.
-_NOT_REPEATED = {"names", "plan", "as_json", "quiet", "verbose", "adopt", "file"}
+_NOT_REPEATED = {"names", "bundles", "as_json", "quiet", "verbose", "adopt", "file"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,8 @@ def report(
         backup: the state before, if there was one.
         applied: the stacks that this command applied before.
     """
-    root = Root(
-        run.session.workspace.path / one.stack.name
-    )  # without a look at the state, which may be broken
+    # Not workspace.root, which looks at the state: that may be what is broken.
+    root = Root(run.session.workspace.path / one.stack.name)
     state, broken = _state_now(run, one, root)
     events = recovery.events_of(root.logs / "apply.jsonl")
     now = recovery.standing(one.plan, events, state)
@@ -120,14 +119,13 @@ def differs(run: Run, one: Shown, again: str) -> EngineError:
     )
 
 
-def command(*extra: str, names: Sequence[str] = (), verb: str = "", keep: bool = True) -> str:
-    """The present command as one types it again.
+def command(*extra: str, names: Sequence[str] = (), verb: str = "") -> str:
+    """The present command as one types it again; saved plans do not fit any more and are left out.
 
     Args:
         extra: words to add.
         names: these environments instead of those that were named.
         verb: another command; it gets the options that all commands share.
-        keep: repeat the command's own options.
     """
     context = click.get_current_context(silent=True)
     if context is None:
@@ -135,8 +133,9 @@ def command(*extra: str, names: Sequence[str] = (), verb: str = "", keep: bool =
     values = context.params
     blueprint = values.get("file") or context.find_root().params.get("blueprint")
     shared = ("offline", "work_dir", "engine_binary")
+    names = names or values.get("names", ())
     words = ["groundplan", *(["-f", blueprint] if blueprint else []), verb or str(context.info_name)]
-    words += names or values.get("names", ())
+    words += names
     for parameter in context.command.params:
         name, value = str(parameter.name), values.get(str(parameter.name))
         if name in _NOT_REPEATED or not value or (verb and name not in shared) or (names and name == "every"):
@@ -319,4 +318,11 @@ def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError, now: 
             lines.append("Only Google knows what stands in capitals: look it up in the console.")
         options = [f"--adopt={address}={id_}" for address, id_ in existing.items()]
         return "\n".join([*lines, f"Take over: {command(*options, names=[one.stack.name])}"])
-    return "\n".join([*lines, f"Go on: {command()}"])
+    return "\n".join([*lines, f"Go on: {command(names=_left(one))}"])
+
+
+def _left(one: Shown) -> Sequence[str]:
+    """The environments to name if none was: where saved plans said which, the one that failed."""
+    context = click.get_current_context(silent=True)
+    values = context.params if context else {}
+    return [one.stack.name] if values.get("bundles") and not values.get("names") else ()

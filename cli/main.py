@@ -21,6 +21,9 @@ import click
 from groundplan.cli.output import Outlet
 from groundplan.errors import BlueprintError, GroundplanError, InputError, Interrupted, UsageError
 
+#: How a person, or whoever runs groundplan, asks it to stop.
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
 #: What the system says about a disk when it names no file: it came from writing, not from opening.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
@@ -118,22 +121,25 @@ def cli(ctx: click.Context, blueprint: str | None) -> None:
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the documented code."""
     sys.stdout, sys.stderr = cast(TextIO, Outlet(sys.stdout)), cast(TextIO, Outlet(sys.stderr))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what Ctrl-C does, it does too
     try:
         code = run(sys.argv[1:] if argv is None else list(argv))
     except KeyboardInterrupt:  # while the last words were printed
         code = Interrupted.exit_code
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to stop
+    for number in STOPPING:  # nothing is left to stop
+        signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
     """Run the command line and return the exit code; nothing but messages reaches the person."""
-    former = signal.getsignal(signal.SIGINT)
+    former = {number: signal.getsignal(number) for number in STOPPING}
     try:
         return _run(argv)
     finally:
-        if signal.getsignal(signal.SIGINT) is not former:
-            signal.signal(signal.SIGINT, former)
+        for number, handler in former.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -144,8 +150,9 @@ def _run(argv: Sequence[str]) -> int:
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
-    except click.exceptions.Abort:
-        _error("interrupted", "Nothing was changed.")
+    except click.exceptions.Abort as abort:
+        stopped = isinstance(abort.__cause__, KeyboardInterrupt)  # else the answer to a question was no
+        _error("interrupted", "Nothing was under way." if stopped else "Nothing was changed.")
         return 130
     except click.ClickException as error:
         return _usage(error)

@@ -209,4 +209,5 @@ def stopping(output: Output) -> Iterator[Interrupt]:
             yield interrupt
     finally:
         if interrupt.count:  # what comes now is the report; one more Ctrl-C must not cut it off
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)

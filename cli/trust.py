@@ -186,11 +186,8 @@ def confirm(run: Run, shown: Sequence[Shown], verb: str, *, auto_approve: bool) 
     """
     trust = current()
     changing = [one for one in shown if one.raw.changes]
-    losing = (
-        {}
-        if trust.allow_loss
-        else {one.stack.name: found for one in changing if (found := _losses(run, one))}
-    )
+    losses = {} if trust.allow_loss else {one.stack.name: _losses(run, one) for one in changing}
+    losing = {name: found for name, found in losses.items() if found}
     if losing and (auto_approve or not sys.stdin.isatty()):
         raise PolicyError(
             f"refused, {so_far()}: {', '.join(losing)} would lose something for good",

@@ -128,6 +128,16 @@ def test_earlier_environments_are_named(tmp_path):
 
 
 @terraform
+def test_after_a_saved_plan_failed_it_does_not_fit_any_more(small):
+    groundplan(small, "plan", "--offline", "--out", "plans")
+    denied = faults(BUCKET | {"error": FORBIDDEN})
+    result = groundplan(small, "apply", "--plan", "plans", "--offline", **denied)
+    assert result.code == 4
+    assert ": bucket data (storage) was not created in ml-dev" in result.err
+    assert result.err.endswith("  = Go on: groundplan apply ml-dev --offline\n")
+
+
+@terraform
 def test_a_failed_plan_is_explained_too(small):
     groundplan(small, "apply", "ml-dev", *OFFLINE)
     result = groundplan(small, "plan", "--offline", **faults(BUCKET | {"action": "read", "error": FORBIDDEN}))
@@ -359,6 +369,8 @@ def test_a_loss_is_refused_or_asked_for_by_name(tmp_path):
     assert "refused, nothing was changed: ml-prod would lose something for good" in refused.err
     assert "node_pools/l4 (google_container_node_pool.main_l4): the plan replaces it" in refused.err
     assert "--allow-loss" in refused.err
+    groundplan(folder, "plan", "ml-prod", "--offline", "--out", "plans")
+    assert groundplan(folder, "apply", "--plan", "plans", "--offline").code == 3
 
     for typed in ("y\n", ""):
         no = groundplan(folder, "apply", "ml-prod", "--offline", stdin=Person(typed))

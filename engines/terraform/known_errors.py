@@ -158,7 +158,7 @@ KNOWN = (
         r"already exists|alreadyExists|ALREADY_EXISTS|you already own it|violates display name uniqueness",
         "It exists in Google Cloud, but this state does not know it: an earlier run was cut off while making "
         "it, or somebody else made it.",
-        "If it is yours, take it over; else use another name.",
+        "If it is yours, take it over (`groundplan import` finds all that exists); else use another name.",
         "adopt",
         "cloud.google.com/apis/design/errors; developer.hashicorp.com/terraform/language/import",
     ),

@@ -17,6 +17,7 @@ from groundplan.engines.terraform.process import Interrupt
 from groundplan.engines.terraform.session import Session
 from groundplan.engines.terraform.state import identity
 from groundplan.errors import GroundplanError
+from groundplan.facts.import_ids import import_id
 from groundplan.modules.graph import Graph, Reference, Resource, Stack, Text
 from groundplan.plans.model import Action, Change, Plan
 
@@ -188,11 +189,14 @@ def state_after(session: Session, stack: Stack) -> bytes | None:
 def object_id(resource: Resource, graph: Graph) -> str:
     """The id under which a resource can be imported; parts that only Google knows are in capitals.
 
+    It follows from the configuration alone, since after a failure there may be no plan that knows more.
+
     Args:
         resource: a resource of the graph.
         graph: its graph, which has the default project and region.
     """
-    return fill(resource.schema.id, lambda name: _value(resource, name, graph) or name.upper())
+    known = import_id(resource.schema, lambda name: _value(resource, name, graph))
+    return known or fill(resource.schema.id, lambda name: _value(resource, name, graph) or name.upper())
 
 
 def _value(resource: Resource, attribute: str, graph: Graph) -> str:

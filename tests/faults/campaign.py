@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -156,7 +157,10 @@ def execute(run: Run, worlds: Worlds, folder: Path) -> Record:
     """One run in a folder of its own, which stays if something is wrong."""
     began = time.monotonic()
     kind = BY_NAME[run.kind]
-    record = (_with_bucket if kind.bucket else _offline)(run, kind, worlds, folder)
+    try:
+        record = (_with_bucket if kind.bucket else _offline)(run, kind, worlds, folder)
+    except Exception as error:
+        record = Record(run, problems=[f"the campaign itself: {error!r}", traceback.format_exc()])
     if not record.problems:
         shutil.rmtree(folder)
     record.seconds = time.monotonic() - began
