@@ -299,6 +299,25 @@ def test_the_state_of_another_blueprint_is_not_planned_over(simple, tmp_path):
     assert "A state is moved by hand" in moved.err
 
 
+def test_an_identity_that_may_only_read_plans_what_was_applied_before(simple):
+    forbidden = Fault("POST", f"{simple.name}/ml-dev/default.tf", status=403, times=99)
+    simple.cloud.storage.faults = [forbidden]
+    early = simple.run("plan", "ml-dev")
+    assert early.code == 4
+    assert "ml-dev was never applied, and this identity may not begin its state" in early.err
+    simple.cloud.storage.faults = []
+    assert simple.run("apply", "ml-dev", "--auto-approve", "--no-verify").code == 0
+    simple.cloud.storage.faults = [forbidden]
+    later = simple.run("plan", "ml-dev", "--detailed-exitcode")
+    assert later.code == 0, later.both
+    assert "ml-dev: no lock: this identity may only read" in later.err
+    edit(simple.folder, "{data: {}}", "{data: {}, more: {}}")
+    assert simple.run("apply", "ml-dev", "--auto-approve").code == 4, "an apply never goes without"
+    made = simple.cloud.mirror.cloud / "google_storage_bucket"
+    assert [path.stem for path in made.glob(f"{simple.name}-ml-dev-*")] == [f"{simple.name}-ml-dev-data"]
+    simple.cloud.storage.faults = []
+
+
 def test_a_bucket_has_to_keep_former_versions(simple):
     edit(simple.folder, "bucket: states", "bucket: forgetful")
     result = simple.run("apply", "ml-dev", "--auto-approve")

@@ -109,7 +109,7 @@ class Terraform:
         destroy: bool = False,
         refresh_only: bool = False,
         targets: Sequence[str] = (),
-        lock_timeout_seconds: int = 0,
+        lock_timeout_seconds: int | None = 0,
     ) -> bool:
         """Write a plan file; does it change anything?
 
@@ -118,12 +118,12 @@ class Terraform:
             destroy: plan to destroy everything.
             refresh_only: only compare the state with the cloud.
             targets: addresses to limit the plan to.
-            lock_timeout_seconds: how long to wait for a state that someone else works on.
+            lock_timeout_seconds: how long to wait for a state that someone else works on; None: take no lock.
         """
         flags = [
             f"-out={out}",
             "-detailed-exitcode",
-            f"-lock-timeout={lock_timeout_seconds}s",
+            "-lock=false" if lock_timeout_seconds is None else f"-lock-timeout={lock_timeout_seconds}s",
             *(["-destroy"] if destroy else []),
             *(["-refresh-only"] if refresh_only else []),
             *(f"-target={address}" for address in targets),

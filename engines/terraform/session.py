@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 import time
@@ -120,14 +121,18 @@ class Session:
             began = time.monotonic()
             terraform, warnings, state = self._prepared(stack)
             path = self.workspace.root(stack.name).plan
+            plan = functools.partial(
+                terraform.plan, path, destroy=destroy, refresh_only=refresh_only, targets=targets
+            )
             with self._phase(stack.name, "plan"):
-                changes = terraform.plan(
-                    path,
-                    destroy=destroy,
-                    refresh_only=refresh_only,
-                    targets=targets,
-                    lock_timeout_seconds=self.lock_timeout_seconds,
-                )
+                try:
+                    changes = plan(lock_timeout_seconds=self.lock_timeout_seconds)
+                except RunError as error:
+                    if not state_lock.is_forbidden(error):
+                        raise
+                    # One read of an object is consistent, and an apply refuses a plan whose state moved on.
+                    self._tell(stack.name, Message(kind="news", text="no lock: this identity may only read"))
+                    changes = plan(lock_timeout_seconds=None)
             with self._phase(stack.name, "show"):
                 content = terraform.show_plan(path)
             if stack.name in self.named_buckets:
@@ -259,6 +264,8 @@ class Session:
             except RunError as error:
                 if state_bucket.is_missing(error):
                     raise state_bucket.missing(stack) from None
+                if state_lock.is_forbidden(error):
+                    raise state_bucket.never_applied(stack) from None
                 raise
 
     @contextlib.contextmanager
@@ -299,9 +306,7 @@ class Session:
             self._tell(stack, Phase(step=step, state="failed", seconds=time.monotonic() - began))
             if isinstance(error, RunError):
                 # Not workspace.root: it looks at the state, which may be what is broken.
-                raise state_lock.translated(
-                    error, stack, self.engine, self.workspace.path / stack
-                ) from None
+                raise state_lock.translated(error, stack, self.engine, self.workspace.path / stack) from None
             raise
         self._tell(stack, Phase(step=step, state="done", seconds=time.monotonic() - began))
 

@@ -36,6 +36,15 @@ def missing(stack: Stack) -> EngineError:
     )
 
 
+def never_applied(stack: Stack) -> EngineError:
+    """The error for an identity that may only read, and no state to read: ``init`` writes a first one."""
+    return EngineError(
+        f"{stack.name} was never applied, and this identity may not begin its state: {place(stack)}",
+        hint="Plan and apply it once as an identity that may write there: the one that applies it, or an "
+        "administrator. Later plans only read.",
+    )
+
+
 def place(stack: Stack) -> str:
     """``gs://BUCKET/PREFIX`` of a stack's state, or ``a local file``."""
     state = stack.state

@@ -23,6 +23,7 @@ from groundplan.errors import EngineError
 #: The lines of "Lock Info", as they are or drawn into a box.
 FIELD = re.compile(r"^[\s│|]*(ID|Path|Operation|Who|Version|Created):[ \t]*(.*?)\s*$", re.MULTILINE)
 LOCK_OBJECT = re.compile(r"gs://[^\s\"]+\.tflock")
+FORBIDDEN = re.compile(r'writing "gs://\S+\.tflock" failed: googleapi: Error 403')
 TIME = re.compile(r"(?!0001)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")  # year 1: Go's word for no time
 
 RELEASED = ("object doesn't exist", "-9223372036854775808")  # the lock went away before it could be read
@@ -80,6 +81,12 @@ def explain(text: str) -> LockHeld | None:
         released=released,
         left_behind="releasing the state lock" in words,
     )
+
+
+def is_forbidden(error: RunError) -> bool:
+    """Did a command fail only because this identity may not write the lock into its bucket?"""
+    texts = [f"{one.summary} {one.detail}" for one in error.diagnostics]
+    return bool(texts) and all(FORBIDDEN.search(" ".join(text.split())) for text in texts)
 
 
 def translated(error: RunError, stack: str, engine: Engine, root: Path) -> EngineError:
