@@ -1,4 +1,4 @@
-"""The life of an environment: applied, changed, drifted, failed half-way, protected, destroyed."""
+"""The life of an environment: applied, changed, failed half-way, protected, destroyed. Drift: see the docs."""
 
 import json
 import shutil
@@ -52,18 +52,6 @@ def test_other_gpus_are_a_replacement_and_the_plan_names_the_attribute(copy):
     assert line["resources"] == ["google_container_node_pool.main_l4"]
     assert stack["resources"] == {"add": 0, "change": 0, "replace": 1, "destroy": 0, "keep": 0}
     assert "Replacing l4 drains up to 4 nodes." in stack["notes"]
-
-
-def test_what_somebody_changed_by_hand_is_a_change(copy):
-    (bucket,) = (copy / ".groundplan/offline/cloud/google_storage_bucket").glob("*.json")
-    content = json.loads(bucket.read_text())
-    content["attributes"]["public_access_prevention"] = "inherited"
-    bucket.write_text(json.dumps(content))
-    result = groundplan(copy, "plan", "--offline", "--detailed-exitcode")
-    assert result.code == 2
-    assert "~ bucket data" in result.out
-    assert "1 to change" in result.out
-    assert "Changed outside of Terraform" in result.out
 
 
 def test_what_is_protected_goes_in_two_steps(copy):

@@ -1,12 +1,16 @@
 """The shipped blueprints are right: valid, applied offline by real Terraform, and gone without a rest."""
 
+import functools
 import shutil
 
 import pytest
 from cli_factory import cloud, groundplan
 
 from groundplan.blueprints.library import library_blueprints
+from groundplan.blueprints.lock import allocate, lock_path, read_lock
+from groundplan.blueprints.reader import read
 from groundplan.engines.terraform.engine import find_engines
+from groundplan.stacks.catalog import stacks
 
 BLUEPRINTS = library_blueprints()
 ENGINES = {str(engine): engine for engine in find_engines()}
@@ -54,18 +58,38 @@ def test_a_shipped_blueprint_is_committed_with_its_ranges(name, folder):
     assert result.code == 0, result.both
 
 
+@functools.cache
+def covering():
+    """Names of a few blueprints: their productions have every type of resource that any production has."""
+    types = {}
+    for name, path in BLUEPRINTS.items():
+        blueprint = read(path).blueprint
+        (stack,) = stacks(blueprint, allocate(blueprint, read_lock(lock_path(path))), ["ml-prod"])
+        types[name] = {resource.type for resource in stack.graph}
+    chosen, missing = [], set().union(*types.values())
+    while missing:
+        best = max(types, key=lambda name: len(types[name] & missing))
+        chosen.append(best)
+        missing -= types[best]
+    return chosen
+
+
 @pytest.mark.terraform
-@pytest.mark.parametrize("name", [name for name in BLUEPRINTS if name != "starter"])
+@pytest.mark.parametrize("name", BLUEPRINTS)
 def test_production_of_a_shipped_blueprint_comes_and_goes(name, folder):
-    """The richest environment. An apply ends with a second plan, and fails if that is not empty."""
+    """The richest environment. An apply ends with a second plan, and fails if that is not empty.
+
+    Every type of resource goes at least once; that all go from each blueprint would cost seconds.
+    """
     blueprint = copied(name, folder, protected=False)
-    options = ("--offline", "--auto-approve", "-f", blueprint)
+    options = ("--offline", "--auto-approve", "--quiet", "-f", blueprint)
     applied = groundplan(folder, "apply", "ml-prod", *options)
     assert applied.code == 0, applied.both
     assert rest(folder)
-    destroyed = groundplan(folder, "destroy", "ml-prod", *options)
-    assert destroyed.code == 0, destroyed.both
-    assert rest(folder) == []
+    if name in covering():
+        destroyed = groundplan(folder, "destroy", "ml-prod", *options)
+        assert destroyed.code == 0, destroyed.both
+        assert rest(folder) == []
 
 
 @pytest.mark.terraform
