@@ -34,7 +34,7 @@ def offered(view: PoolView) -> Iterator[Problem]:
         return
     if view.slice is not None:
         yield from _disputed_order(view, sides)
-    elif not _single_host_only(tpu) and math.prod(sides) % tpu.chips == 0:
+    elif not _single_host_only(tpu) and _whole(tpu, sides):
         yield Problem(
             view.at("topology"),
             f"there is no slice {view.pool.topology} of {view.pool.machine}",
@@ -49,8 +49,8 @@ def whole_machines(view: PoolView) -> Iterator[Problem]:
     tpu, sides = _asked(view)
     if tpu is None or not sides or len(sides) != _dimensions(tpu) or _single_host_only(tpu):
         return
-    chips = math.prod(sides)
-    if chips % tpu.chips or not chips:
+    if not _whole(tpu, sides):
+        chips = math.prod(sides)
         yield Problem(
             view.at("topology"),
             f"{view.pool.topology} is {chips} chips, which does not fill machines of {tpu.chips}",
@@ -180,6 +180,12 @@ def _asked(view: PoolView) -> tuple[Tpu | None, tuple[int, ...]]:
 
 def _dimensions(tpu: Tpu) -> int:
     return tpu.topology.count("x") + 1
+
+
+def _whole(tpu: Tpu, sides: tuple[int, ...]) -> bool:
+    """Whether the chips of a slice are those of whole machines, of one at least."""
+    chips = math.prod(sides)
+    return chips > 0 and chips % tpu.chips == 0
 
 
 def _single_host_only(tpu: Tpu) -> bool:
