@@ -14,7 +14,9 @@ import msgspec
 DATA = Path(__file__).with_name("administrator.json")
 
 #: Where a role is needed, seen from the thing that is made.
-Level = Literal["parent", "billing account", "organization", "bucket", "project"]
+Level = Literal[
+    "parent", "billing account", "organization", "bucket", "project", "host project", "existing project"
+]
 
 
 class Need(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from groundplan.facts.administrator import Level, administrator
-from groundplan.modules.graph import Reference, Resource, Stack
+from groundplan.modules.graph import Reference, Resource, Stack, references
 
 ORGANIZATION = "the organization"  #: where the blueprint does not say which
 
@@ -44,6 +44,10 @@ def _where(resource: Resource, level: Level, stack: Stack) -> str:
             return f"gs://{attributes['bucket']}"
         case "project":
             return f"projects/{attributes['project_id']}"
+        case "host project":
+            return f"projects/{attributes['host_project']}"
+        case "existing project":
+            return _existing_project(resource)
         case "organization":
             return _organization(stack)
 
@@ -57,6 +61,12 @@ def _parent(resource: Resource) -> str:
     if parent:
         return parent if "/" in parent else f"folders/{parent}"
     return f"organizations/{attributes['org_id']}" if attributes.get("org_id") else ""
+
+
+def _existing_project(resource: Resource) -> str:
+    """The project that a resource is in, if the stack only looks it up: of a new one, its maker is owner."""
+    above = [one.resource for one in references(resource.attributes["parent"])]
+    return next((f"projects/{one.attributes['project_id']}" for one in above if one.mode == "data"), "")
 
 
 def _organization(stack: Stack) -> str:

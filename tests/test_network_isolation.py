@@ -9,6 +9,7 @@ from groundplan.engines.terraform.writer import document
 from groundplan.errors import InputError
 from groundplan.facts.google_apis import google_apis
 from groundplan.modules.graph import Text
+from groundplan.stacks.administrator import administrator_grants
 from groundplan.stacks.catalog import stacks
 
 ZONE, RECORD = "google_dns_managed_zone", "google_dns_record_set"
@@ -269,3 +270,10 @@ def test_a_network_of_the_own_project_needs_no_grants():
         for one in stacks(built, lock(built)):
             assert not one.graph.of_type("google_compute_shared_vpc_service_project")
             assert not one.graph.of_type("google_compute_subnetwork_iam_member")
+
+
+def test_the_administrator_is_told_what_a_shared_network_takes():
+    shared = platform({"ml-dev": {}}, network=SHARED)
+    found = {(grant.role, grant.where) for grant in administrator_grants(stack(shared, "foundation"))}
+    assert ("roles/compute.xpnAdmin", "organizations/123456789012") in found
+    assert ("roles/resourcemanager.projectIamAdmin", "projects/acme-host") in found
