@@ -1,4 +1,4 @@
-"""The life of an environment: applied, changed, failed half-way, protected, destroyed. Drift: see the docs."""
+"""The life of an environment: applied, changed, failed half-way, protected, destroyed."""
 
 import json
 import shutil
