@@ -99,7 +99,7 @@ def apply_anew(
             output.say(f"{project.lock_path}: address ranges written; commit the file.")
         for stage in stages(chosen):
             # What the foundation learns (project numbers) is part of the environments' stacks.
-            shown = run.plan(trust.adopting(project.stacks(stage)))
+            shown = run.plan(trust.adopting(run, project.stacks(stage)))
             done += apply_stage(run, shown, auto_approve=auto_approve)
             if FOUNDATION in stage:
                 learn(run)
@@ -171,7 +171,8 @@ def refuse_protected(run: Run, shown: Sequence[Shown]) -> None:
         raise PolicyError(
             f"refused, {trust.so_far()}: {len(findings)} protected "
             f"thing{'s' if len(findings) > 1 else ''} would be destroyed or replaced",
-            hint="Two steps: write `protect: false` for the environment and apply, then do this.",
+            hint="Two steps: write `protect: false` for the environment and apply, then do this."
+            + trust.keeping(shown),
             detail="\n".join(findings),
         )
 

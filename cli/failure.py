@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -316,9 +316,18 @@ def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError, now: 
     if existing:
         if any(re.search(r"\b[A-Z][A-Z_]{3,}\b", id_) for id_ in existing.values()):
             lines.append("Only Google knows what stands in capitals: look it up in the console.")
-        options = [f"--adopt={address}={id_}" for address, id_ in existing.items()]
-        return "\n".join([*lines, f"Take over: {command(*options, names=[one.stack.name])}"])
+        return "\n".join([*lines, f"Take over: {taking_over(one, existing)}"])
     return "\n".join([*lines, f"Go on: {command(names=_left(one))}"])
+
+
+def taking_over(one: Shown, existing: Mapping[str, str]) -> str:
+    """The command that takes over what exists.
+
+    Args:
+        one: the plan.
+        existing: address → id.
+    """
+    return command(*(f"--adopt={address}={id_}" for address, id_ in existing.items()), names=[one.stack.name])
 
 
 def _left(one: Shown) -> Sequence[str]:

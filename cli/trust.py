@@ -161,11 +161,23 @@ def check_adoptions(stacks: Sequence[Stack], *, saved: bool = False) -> None:
             )
 
 
-def adopting(stacks: Sequence[Stack]) -> Sequence[Stack]:
-    """The same stacks, told to import what ``--adopt`` names instead of creating it."""
+def adopting(run: Run, stacks: Sequence[Stack]) -> Sequence[Stack]:
+    """The same stacks, so that a plan takes over what ``--adopt`` names instead of making it.
+
+    What the state does not know is imported. What it knows as half made is kept as it is from now on.
+    """
+    from groundplan.engines.terraform.recovery import half_made, stored_state
+
     for stack in stacks:
-        for address, id_ in current().adopt:
-            if address in stack.graph:
+        wanted = [(address, id_) for address, id_ in current().adopt if address in stack.graph]
+        if not wanted:
+            continue
+        run.session.prepare([stack])
+        half = half_made(stored_state(run.session, stack))
+        for address, id_ in wanted:
+            if address in half:
+                run.session.terraform(stack.name).untaint(address, lock_timeout_seconds=lock_timeout())
+            else:
                 stack.graph.adopt(stack.graph[address], id_)
     return stacks
 
@@ -191,7 +203,7 @@ def confirm(run: Run, shown: Sequence[Shown], verb: str, *, auto_approve: bool) 
     if losing and (auto_approve or not sys.stdin.isatty()):
         raise PolicyError(
             f"refused, {so_far()}: {', '.join(losing)} would lose something for good",
-            hint="If that is meant, run it on a terminal and answer, or add --allow-loss.",
+            hint="If that is meant, run it on a terminal and answer, or add --allow-loss." + keeping(shown),
             detail="\n".join(f"{name}: {finding}" for name, found in losing.items() for finding in found),
         )
     if auto_approve or not changing:
@@ -202,6 +214,21 @@ def confirm(run: Run, shown: Sequence[Shown], verb: str, *, auto_approve: bool) 
         rest = [one.stack.name for one in changing if one.stack.name not in losing]
         if rest:
             runs.confirm(f"{verb} {', '.join(rest)}?", auto_approve=False)
+
+
+def keeping(shown: Sequence[Shown]) -> str:
+    """How to keep what would be replaced only since its creation failed midway; empty if there is none."""
+    from groundplan.cli import failure
+    from groundplan.engines.terraform.recovery import object_id
+
+    lines = [""]
+    for one in shown:
+        graph = one.stack.graph
+        half = [change.address for change in one.plan.actual if change.reason == "replace_because_tainted"]
+        if half:
+            ids = {address: object_id(graph[address], graph) for address in half}
+            lines.append(f"Or keep what is half made, if it is well: {failure.taking_over(one, ids)}")
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 def _losses(run: Run, one: Shown) -> list[Finding]:

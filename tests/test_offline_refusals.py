@@ -56,6 +56,19 @@ def test_a_deleted_project_keeps_its_id_for_thirty_days(tmp_path, monkeypatch):
     assert on("2026-02-01", "late", Root.apply) == {"google_project.env": "create"}
 
 
+def test_folders_of_one_parent_differ_in_their_names(tmp_path):
+    folder = {"parent": "organizations/1", "display_name": "ml"}
+    cloud = tmp_path / "cloud"
+    with Standin(cloud, types={"google_folder"}) as standin:
+        root = Root(tmp_path / "root", standin, cloud)
+        root.write({"google_folder": {"a": folder, "b": folder | {"parent": "organizations/2"}}})
+        root.apply()
+        root.write({"google_folder": {"a": folder, "b": folder | {"parent": "organizations/2"}, "c": folder}})
+        (refusal,) = root.refused()
+    assert "violates display name uniqueness within the parent" in refusal.summary
+    assert refusal.address == "google_folder.c"
+
+
 def test_a_deleted_project_takes_everything_along(root):
     root.write(project_root("compute", resources=NETWORK))
     root.apply()

@@ -170,7 +170,34 @@ def test_ctrl_c_ends_with_130_and_the_same_report(small):
     assert "= Go on: groundplan apply ml-dev --auto-approve --offline" in said
 
 
-# -- objects that the state does not know
+# -- objects that are half made, or that the state does not know
+
+
+@terraform
+def test_what_is_half_made_is_replaced_by_the_next_apply(small):
+    late = BUCKET | {"action": "finish", "error": "timeout while waiting for state to become 'DONE'"}
+    result = groundplan(small, "apply", "ml-dev", *OFFLINE, **faults(late))
+    assert result.code == 4
+    assert "Half made; the next apply replaces it:\n    storage: bucket data" in result.err
+    again = groundplan(small, "apply", "ml-dev", *OFFLINE)
+    assert again.code == 0
+    assert "± bucket data" in again.out
+
+
+@terraform
+def test_what_is_half_made_and_protected_can_be_kept(tmp_path):
+    """A protected environment refuses to replace it; without a way to keep it nothing could go on."""
+    folder = project(tmp_path, SMALL.replace("ml-dev", "ml-prod"))
+    late = BUCKET | {"action": "finish", "error": "timeout while waiting for state to become 'DONE'"}
+    assert groundplan(folder, "apply", "ml-prod", *OFFLINE, **faults(late)).code == 4
+    refused = groundplan(folder, "apply", "ml-prod", *OFFLINE)
+    assert refused.code == 3
+    command = re.search(r"Or keep what is half made, if it is well: groundplan (.*)", refused.err)[1]
+    assert "--adopt=google_storage_bucket.data=tiny-ml-prod-data" in command
+    kept = groundplan(folder, *shlex.split(command))
+    assert kept.code == 0, kept.err
+    assert "±" not in kept.out
+    assert groundplan(folder, "plan", "--offline", "--detailed-exitcode").code == 0
 
 
 @terraform

@@ -156,6 +156,11 @@ def _recorded(state: bytes) -> dict[str, str]:
     }
 
 
+def half_made(state: bytes) -> set[str]:
+    """The addresses of objects whose creation failed midway: Terraform will replace them."""
+    return {address for address, status in _recorded(state).items() if status == "tainted"}
+
+
 def events_of(log: Path) -> list[Event]:
     """What the engine said, from the file that its output went to; nothing if there is no such file."""
     try:

@@ -158,6 +158,10 @@ class Terraform:
         """Take an existing object into the state."""
         self._stream("import", "-no-color", f"-lock-timeout={lock_timeout_seconds}s", address, id, json=False)
 
+    def untaint(self, address: str, *, lock_timeout_seconds: int = 0) -> None:
+        """Keep an object whose creation failed midway, instead of replacing it."""
+        self._document("untaint", f"-lock-timeout={lock_timeout_seconds}s", address)
+
     def providers_schema(self) -> bytes:
         """The schema of all providers in use, as JSON."""
         return self._document("providers", "schema", "-json")

@@ -257,7 +257,7 @@ def about_state(run, kind, before, world, result) -> Iterator[str]:
             lost = addresses(former) - addresses(state)
             if lost and run.operation != "destroy":
                 yield f"{stack} forgot {sorted(lost)}"
-    if kind.full_disk or kind.bucket or None in states.values():
+    if kind.full_disk or kind.bucket or not world.settled or None in states.values():
         return  # the next run has to find it out
     orphans, ghosts = mismatch(run, world)
     if kind.loses_track:

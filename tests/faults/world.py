@@ -22,6 +22,7 @@ class World:
         self.work = folder / ".groundplan" / "offline"
         self.objects = self.work / "cloud"
         self.environment: dict[str, str] = {}
+        self.settled = True  #: false while an engine may still be at work that nobody waits for
 
     def copied_to(self, folder: Path) -> "World":
         """The same world in another folder, which must not exist."""
