@@ -14,7 +14,7 @@ DATA = Path(__file__).with_name("services.json")
 #: The others are named after what an environment uses.
 Group = Literal[
     "base", "seed", "project", "network", "endpoint", "perimeter", "cluster", "image_streaming", "buckets",
-    "bigquery", "registry", "secrets", "cmek", "budget", "audit_logs", "contacts",
+    "bigquery", "registry", "secrets", "cmek", "budget", "break_glass", "audit_logs", "contacts",
 ]  # fmt: skip
 
 

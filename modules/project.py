@@ -72,6 +72,8 @@ def add_seed(graph: Graph, blueprint: Blueprint, seed_id: str) -> Project:
     contacts = any(other.contacts for other in blueprint.environments.values())
     groups: tuple[Group, ...] = ("seed", "contacts") if contacts else ("seed",)
     groups += ("budget",) if any(other.budget for other in blueprint.environments.values()) else ()
+    emergency = any(other.access.break_glass for other in blueprint.environments.values())
+    groups += ("break_glass",) if emergency else ()
     services = add_services(
         graph, needed(*groups), project=project["project_id"], prefix=(SEED,), depends_on=(project,)
     )
@@ -124,9 +126,12 @@ def add_project(
             **_protection(env.protect),
             depends_on=[*needs, *above],
         )
+    groups: tuple[Group, ...] = ("project",)
+    groups += ("audit_logs",) if env.audit_logs else ()
+    groups += ("break_glass",) if env.access.break_glass else ()
     services = add_services(
         graph,
-        needed("project", *(("audit_logs",) if env.audit_logs else ())),
+        needed(*groups),
         project=project["project_id"],
         prefix=(env.name,),
         depends_on=(project,),

@@ -56,6 +56,7 @@ _BY_TYPE = (
     ("google_lustre_", "storage"),
     ("google_monitoring_", "logs"),
     ("google_org_policy_", "organization policies"),
+    ("google_privileged_access_manager_", "access"),
     ("google_project_iam_custom_role", "identities"),
     ("google_project", "project"),
     ("google_resource_manager_lien", "project"),

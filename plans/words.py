@@ -53,6 +53,7 @@ NOUNS = {
     "google_lustre_instance": "Lustre instance",
     "google_org_policy_custom_constraint": "constraint",
     "google_org_policy_policy": "organization policy",
+    "google_privileged_access_manager_entitlement": "emergency access",
     "google_project": "project",
     "google_project_default_service_accounts": "default accounts setting",
     "google_project_iam_audit_config": "audit config",

@@ -1,7 +1,8 @@
 """Who can do what, and which key of the blueprint says so: read from the graphs, so that nothing is left out.
 
 Every grant that groundplan makes is one resource, whoever asked for it: people, nodes, workloads, pipelines,
-service agents. What others granted outside of groundplan is not here, since nothing authoritative is.
+service agents. What people get in an emergency only stands there too, under the condition that somebody
+approves it. What others granted outside of groundplan is not here, since nothing authoritative is.
 
     >>> for grant in access(stack):
     ...     print(grant.principal, grant.role, grant.resource)
@@ -12,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from groundplan.modules.graph import Graph, Reference, Resource, Stack, Text
 
 GRANTS = "_iam_member"
+ENTITLEMENT = "google_privileged_access_manager_entitlement"
 
 #: What roles are granted on: type without ``_iam_member`` → what people call it, the attribute that names it.
 _ON = {
@@ -105,6 +108,24 @@ def _grants(stack: Stack) -> Iterator[Grant]:
                 address=resource.address,
                 origin=resource.origin,
             )
+        elif resource.type == ENTITLEMENT:
+            yield from _emergency(stack, resource)
+
+
+def _emergency(stack: Stack, entitlement: Resource) -> Iterator[Grant]:
+    """What may be asked for: every role, by everybody who may ask."""
+    attributes, graph = entitlement.attributes, stack.graph
+    bindings = attributes["privileged_access"]["gcp_iam_access"]["role_bindings"]
+    for principal, binding in product(attributes["eligible_users"][0]["principals"], bindings):
+        yield Grant(
+            principal=principal,
+            resource=f"project {shown(graph, attributes['parent']).removeprefix('projects/')}",
+            role=binding["role"],
+            condition=f"{attributes['entitlement_id']}: asked for and approved",
+            stack=stack.name,
+            address=entitlement.address,
+            origin=entitlement.origin,
+        )
 
 
 def _target(graph: Graph, resource: Resource) -> str:

@@ -74,7 +74,7 @@ def environment(blueprint: Blueprint, env: Environment, lock: Lock) -> Stack:
     if made and env.workloads:
         add_workloads(graph, env, targets, [gke.resource for gke in made], number())
     if not blueprint.foundation:
-        add_oversight(graph, env, env.project_id, number, services, services)
+        add_oversight(graph, blueprint, env, env.project_id, number, services, services)
     surround(graph, blueprint, env, lock, services, network)
     add_outputs(graph, buckets, made)
     return frame(blueprint, env.name, graph)

@@ -77,7 +77,7 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
             identities = add_automation(graph, env, project, place, policy, seed)
             if federation:
                 admit(graph, env, identities, federation)
-            _oversee(graph, env, project, seed)
+            _oversee(graph, blueprint, env, project, seed)
             add_shared_vpc(
                 graph, env, project.services, project=project.id, number=project.number, prefix=(name,)
             )
@@ -88,9 +88,10 @@ def foundation(blueprint: Blueprint, lock: Lock) -> Stack:
     return frame(blueprint, FOUNDATION, graph)
 
 
-def _oversee(graph: Graph, env: Environment, project: Project, seed: Project) -> None:
+def _oversee(graph: Graph, blueprint: Blueprint, env: Environment, project: Project, seed: Project) -> None:
     """Keep out of an environment's own hands what watches over it."""
-    add_oversight(graph, env, project.id, lambda: project.number, project.services, seed.services)
+    number = project.number
+    add_oversight(graph, blueprint, env, project.id, lambda: number, project.services, seed.services)
 
 
 def _state_place(graph: Graph, blueprint: Blueprint, stack: str, seed: Project) -> StatePlace | None:

@@ -10,8 +10,8 @@ The closed world: everything that groundplan makes or names is in the graphs. Tw
   gives them, and beyond it nothing that changes things in two environments;
 - nobody can **act as** a machine principal of an environment and hold rights in another.
 
-``external``, ``crossings`` and the pipelines of ``automation`` are the only doors; they are listed, not
-hidden. What people granted by hand in the cloud is not in the graphs, so it is not in the proof.
+``external``, ``crossings``, emergency access and the pipelines of ``automation`` are the only doors; they are
+listed, not hidden. What people granted by hand in the cloud is not in the graphs, so it is not in the proof.
 """
 
 from __future__ import annotations
@@ -332,6 +332,9 @@ def _doors(blueprint: Blueprint) -> Iterator[str]:
     for project in sorted(blueprint.external.projects):
         yield f"external project {project}: every environment may read from it"
     for name, env in blueprint.environments.items():
+        if emergency := env.access.break_glass:
+            who, whose = ", ".join(emergency.members), ", ".join(emergency.approvers)
+            yield f"emergency access to {name}: {who} ask, {whose} approve"
         if env.automation:
             repository = env.automation.github or env.automation.gitlab
             yield f"repository {repository}: plans {name}; its branch {env.automation.branch} applies it"

@@ -11,6 +11,10 @@ def workload(body):
     return one(f"workloads: {{w: {{{body}}}}}")
 
 
+def emergency(members, approvers, roles):
+    return access(f"break_glass: {{members: {members}, approvers: {approvers}, roles: {roles}}}")
+
+
 def many(count):
     return workload(f"roles: [{', '.join(f'roles/pubsub.role{n}' for n in range(count))}]")
 
@@ -100,6 +104,14 @@ CASES = {
                 " roles: [roles/container.admin]}"
             )
         ],
+    ),
+    "AC009": (
+        [
+            (emergency("[]", "['group:b@example.com']", "[roles/x]"), "[]"),
+            (emergency("['group:a@example.com']", "[]", "[roles/x]"), "[]"),
+            (emergency("['group:a@example.com']", "['group:b@example.com']", "[]"), "[]"),
+        ],
+        [emergency("['group:a@example.com']", "['group:b@example.com']", "[roles/container.admin]")],
     ),
     "DA001": (
         [

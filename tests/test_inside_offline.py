@@ -18,6 +18,11 @@ EVERYTHING = {
         "data_scientists": ["group:data@example.com"],
         "auditors": ["group:audit@example.com"],
         "grants": {"group:finops@example.com": ["roles/monitoring.viewer"]},
+        "break_glass": {
+            "members": ["group:ops@example.com"],
+            "approvers": ["group:leads@example.com"],
+            "roles": ["roles/container.admin"],
+        },
     },
     "audit_logs": {"retention": "400d"},
     "budget": {"monthly": 5000},
@@ -54,7 +59,9 @@ def test_everything_inside_is_applied_rests_and_goes(tmp_path):
         plans = run.plan(stacks)
         for plan in plans:
             changes = json.loads(plan.json)["resource_changes"]
-            assert [c["address"] for c in changes if c["change"]["actions"] not in (["no-op"], ["read"])] == []
+            assert [
+                c["address"] for c in changes if c["change"]["actions"] not in (["no-op"], ["read"])
+            ] == []
         assert [plan.changes for plan in plans] == [False] * len(stacks)
     open_ = made(protect=False)
     with opened(tmp_path, offline=True) as work, session(work, choose_offline(), open_) as run:

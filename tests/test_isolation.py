@@ -231,6 +231,17 @@ def test_what_is_external_may_be_named_by_both_and_is_a_door() -> None:
     assert any("llm-images" in door for door in proof.doors)
 
 
+def test_emergency_access_to_both_is_a_door() -> None:
+    emergency = (
+        "{access: {break_glass: {members: [group:a@example.com], approvers: [group:b@example.com], "
+        "roles: [roles/container.admin]}}}"
+    )
+    proof = prove(f"  ml-dev: {emergency}\n  ml-prod: {emergency}\n")
+    assert proof.holds
+    assert "emergency access to ml-prod: group:a@example.com ask, group:b@example.com approve" in proof.doors
+    assert "group:a@example.com" in proof.environments["ml-prod"].people
+
+
 def test_the_command_says_so_and_exits_with_three(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,11 +1,13 @@
 """People in an environment: who gets which role where, and how little that is above development."""
 
 import pytest
-from blueprint_factory import platform, stack
+from blueprint_factory import only, platform, stack
 
 from groundplan.engines.terraform.writer import document
 from groundplan.facts.personas import personas
 from groundplan.modules.people import normalised, principal_name
+from groundplan.stacks.access import access
+from groundplan.stacks.administrator import administrator_grants
 
 PROJECT = "google_project_iam_member"
 ACCESS = {
@@ -160,3 +162,68 @@ def test_without_a_foundation_the_environment_has_them_itself():
     graph = stack(made).graph
     assert graph["google_logging_project_bucket_config.ml-dev_audit"].attributes["retention_days"] == 30
     assert "google_project_service.billingbudgets" in graph
+
+
+EMERGENCY = {
+    "members": ["group:Oncall@example.com", "group:oncall@example.com"],
+    "approvers": ["group:leads@example.com"],
+    "roles": ["roles/logging.admin", "roles/container.admin"],
+}
+
+
+def test_emergency_access_is_asked_for_approved_and_ends():
+    made = platform({"ml-dev": {}, "ml-prod": {"access": {"break_glass": EMERGENCY}}})
+    graph = stack(made, "foundation").graph
+    entitlement = only(graph, "google_privileged_access_manager_entitlement")
+    asked = document(stack(made, "foundation"))["resource"][entitlement.type]["ml-prod"]
+    project = "${google_project.ml-prod.project_id}"
+    assert (asked["parent"], asked["location"]) == (f"projects/{project}", "global")
+    assert (asked["entitlement_id"], asked["max_request_duration"]) == ("break-glass", "14400s")
+    assert asked["eligible_users"] == [{"principals": ["group:oncall@example.com"]}]
+    access = asked["privileged_access"][0]["gcp_iam_access"][0]
+    assert access["resource"] == f"//cloudresourcemanager.googleapis.com/projects/{project}"
+    assert access["role_bindings"] == [{"role": "roles/container.admin"}, {"role": "roles/logging.admin"}]
+    (step,) = asked["approval_workflow"][0]["manual_approvals"][0]["steps"]
+    assert step["approvers"] == [{"principals": ["group:leads@example.com"]}]
+    assert asked["requester_justification_config"] == [{"unstructured": [{}]}]
+    before = {r.address for r in graph.ancestors(entitlement)}
+    assert {
+        "google_project_service.ml-prod_privilegedaccessmanager",
+        "google_project_service.foundation_privilegedaccessmanager",
+        "google_project_iam_member.ml-prod_break-glass-agent",
+    } <= before
+    assert "google_project_service.ml-dev_privilegedaccessmanager" not in graph
+    assert not stack(made, "ml-prod").graph.of_type(entitlement.type)
+    assert not {who for who, _, _ in people(graph)} & {"group:oncall@example.com", "group:leads@example.com"}
+
+
+def test_the_agent_of_emergency_access_is_let_into_one_project_only():
+    made = platform({"ml-dev": {}, "ml-prod": {"access": {"break_glass": EMERGENCY}}})
+    agent = stack(made, "foundation").graph["google_project_iam_member.ml-prod_break-glass-agent"].attributes
+    assert agent["member"] == "serviceAccount:service-org-123456789012@gcp-sa-pam.iam.gserviceaccount.com"
+    assert agent["role"] == "roles/privilegedaccessmanager.projectServiceAgent"
+    assert agent["project"].resource.address == "google_project.ml-prod"
+
+
+def test_without_a_foundation_the_environment_holds_its_emergency_access():
+    made = platform({"ml-dev": {}}, foundation=False, access={"break_glass": EMERGENCY})
+    graph = stack(made).graph
+    assert only(graph, "google_privileged_access_manager_entitlement").name == "ml-dev"
+    assert "google_project_service.privilegedaccessmanager" in graph
+
+
+def test_an_administrator_needs_a_role_for_emergency_access_to_a_project_that_exists():
+    emergency = {"access": {"break_glass": EMERGENCY}}
+    made = platform({"ml-dev": emergency, "ml-prod": {**emergency, "project": {"existing": "acme-prod"}}})
+    grants = administrator_grants(stack(made, "foundation"))
+    role = "roles/privilegedaccessmanager.admin"
+    assert [grant.where for grant in grants if grant.role == role] == ["projects/acme-prod"]
+
+
+def test_access_tells_what_may_be_asked_for():
+    made = platform({"ml-dev": {}, "ml-prod": {"access": {"break_glass": EMERGENCY}}})
+    asked = [one for one in access(stack(made, "foundation")) if one.principal == "group:oncall@example.com"]
+    assert [(one.role, one.resource, one.environment) for one in asked] == [
+        (role, "project llm-ml-prod", "ml-prod") for role in ("roles/container.admin", "roles/logging.admin")
+    ]
+    assert {one.condition for one in asked} == {"break-glass: asked for and approved"}

@@ -6,7 +6,7 @@ from pydantic import Field, GetJsonSchemaHandler, model_serializer, model_valida
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from groundplan.blueprints.model.basics import LATER, Model, Name, Principal, Role, Text, Whole
+from groundplan.blueprints.model.basics import Model, Name, Principal, Role, Text, Whole
 from groundplan.blueprints.quantities import Matching, Seconds, unknown_word
 
 
@@ -40,9 +40,7 @@ class Access(Model):
     )
     data_scientists: tuple[Principal, ...] = Field((), description="Explore data in development.")
     auditors: tuple[Principal, ...] = Field((), description="Read configuration and logs.")
-    break_glass: BreakGlass | None = Field(
-        None, description="Emergency access through an entitlement.", json_schema_extra=LATER
-    )
+    break_glass: BreakGlass | None = Field(None, description="Emergency access through an entitlement.")
     grants: dict[Principal, tuple[Role, ...]] = Field(
         {}, description="Further roles on the project, by principal."
     )

@@ -20,6 +20,7 @@ from groundplan.blueprints.words import listed, quoted
 from groundplan.facts.roles import roles
 
 IAM = "Google Cloud docs, IAM: principal identifiers, basic roles"
+PAM = "Google Cloud docs, IAM: create entitlements in Privileged Access Manager"
 LIMITS = "Google Cloud docs, IAM: set limits on granting roles (at most ten roles in one condition)"
 
 PERSONAS = ("operators", "ml_engineers", "data_scientists", "auditors")
@@ -153,6 +154,15 @@ def few_roles(view: EnvironmentView) -> Iterator[Problem]:
             f"workloads have {len(asked)} different roles on the project; {MOST - ALREADY} are possible",
             "Use `reads` and `writes`, which grant on the single thing, or fewer roles.",
         )
+
+
+@environment_rule("AC009", "emergency access names who asks, who approves, and what for", source=PAM)
+def whole_emergency(view: EnvironmentView) -> Iterator[Problem]:
+    """An entitlement without anybody who may ask, or approve, or without a role, is refused."""
+    emergency = view.environment.access.break_glass
+    for field in ("members", "approvers", "roles") if emergency else ():
+        if not getattr(emergency, field):
+            yield Problem(("access", "break_glass", field), f"`{field}` is empty", "Name one at least.")
 
 
 @environment_rule("AC008", "who approves an emergency is not who asks", source=LANGUAGE, severity="warning")
