@@ -4,6 +4,8 @@ import pytest
 from blueprint_texts import cut, found, one
 from rules_factory import judged, message, pool, refused
 
+from groundplan.blueprints.model import Cluster, NodePool
+from groundplan.blueprints.pool_view import PoolView
 from groundplan.blueprints.rules import RULES
 from groundplan.blueprints.rules.disks import DATA_ONLY, TYPES
 from groundplan.blueprints.rules.examples import complete, example
@@ -276,3 +278,56 @@ def test_rules_of_pools_point_at_what_a_key_conflicts_with(rule):
     said = [d for d in found(complete(example(rule.code).bad), top="") if d.code == rule.code]
     assert said
     assert rule.code in ALONE or all(d.related for d in said)
+
+
+EXTERNAL = "external: {reservations: {h: {DECLARED}}}"
+CONSUMER = "machine: a3-megagpu-8g, networking: auto, capacity: {reservation: CAPACITY}, nodes: 4"
+
+
+@pytest.mark.parametrize(
+    ("declared", "capacity", "codes"),
+    [
+        ("machine: a3-megagpu-8g", "h", set()),
+        ("machine: a3-highgpu-8g", "h", {"RS006"}),
+        ("machine: a3-highgpu-8g", "other", set()),
+        ("machine: a3-highgpu-8g, project: ml-capacity", "{name: h, project: ml-capacity}", {"RS006"}),
+        ("machine: a3-highgpu-8g, project: ml-capacity", "{name: h, project: ml-others}", set()),
+        ("machine: a3-megagpu-8g, nodes: 4", "h", set()),
+        ("machine: a3-megagpu-8g, nodes: 3", "h", {"RS008"}),
+        ("machine: a3-megagpu-8g, zones: [us-central1-a]", "h", set()),
+        ("machine: a3-megagpu-8g, zones: [a]", "h", set()),
+        ("machine: a3-megagpu-8g, zones: [us-central1-b]", "h", {"RS007"}),
+    ],
+)
+def test_pools_are_compared_with_reservations_that_are_declared(declared, capacity, codes):
+    text = EXTERNAL.replace("DECLARED", declared) + "\n" + pool(CONSUMER.replace("CAPACITY", capacity))
+    assert {one.code for one in found(text)} == codes
+
+
+@pytest.mark.parametrize(("project", "codes"), [("", set()), (", project: ml-capacity", {"RS008"})])
+def test_a_shared_reservation_is_counted_over_all_environments(project, codes):
+    consumer = CONSUMER.replace("CAPACITY", f"{{name: h{project}}}")
+    pools = f"{{system: {{machine: e2-standard-4, nodes: 1}}, x: {{{consumer}}}}}"
+    text = (
+        "external: {reservations: {h: {machine: a3-megagpu-8g, nodes: 6}}}\n"
+        f"defaults: {{clusters: {{main: {{zones: [a], node_pools: {pools}}}}}}}\n"
+        "environments: {ml-dev: {}, ml-staging: {}}\n"
+    )
+    assert {one.code for one in found(text)} == codes
+
+
+def test_two_machines_cannot_come_from_one_reservation():
+    other = "y: {machine: a3-highgpu-8g, networking: auto, capacity: {reservation: h}, nodes: 4}"
+    text = pool(CONSUMER.replace("CAPACITY", "h") + "}, " + other[:-1])
+    (diagnostic,) = [one for one in found(text) if one.severity == "error"]
+    assert (diagnostic.code, cut(text, diagnostic)) == ("RS006", "a3-highgpu-8g")
+    assert [label for label, _ in diagnostic.related] == ["the other pool", "consumed here"]
+
+
+def test_rules_judge_a_pool_that_stands_in_no_blueprint():
+    """So may a policy that can say in a blueprint's words what a plan is going to make."""
+    made = NodePool.model_validate({"machine": "a3-highgpu-1g", "capacity": "flex-start", "nodes": 4})
+    view = PoolView("x", made, Cluster(), "us-central1")
+    said = {rule.code: [*rule.pool(view)] for rule in RULES if rule.pool}
+    assert [code for code, problems in said.items() if problems] == ["CO006"]
+    assert said["CO006"][0].path == ("nodes",)

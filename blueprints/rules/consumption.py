@@ -75,8 +75,7 @@ def too_old(view: PoolView) -> Iterator[Problem]:
         hint = f"Raise `min_version` to {least if refused else newest} or newer."
         yield Problem(
             view.cluster_at("min_version"),
-            f"GKE {version} is too old for the {view.kind} pool `{view.key}`"
-            + ("" if refused else ", or nearly so"),
+            f"GKE {version} {'is' if refused else 'may be'} too old for the {view.kind} pool `{view.key}`",
             hint if refused or disputed is None else f"{hint} {both_sides(disputed)}",
             view.because("the pool", "capacity"),
             severity=None if refused else "warning",
@@ -114,11 +113,7 @@ def reservation_only(view: PoolView) -> Iterator[Problem]:
 def no_on_demand(view: PoolView) -> Iterator[Problem]:
     """They are too scarce: a reservation, Spot or flex-start gives some."""
     machine = view.machine
-    if (
-        machine is None
-        or view.kind != "on-demand"
-        or machine.offers("any-reservation") is False
-    ):
+    if machine is None or view.kind != "on-demand" or machine.offers("any-reservation") is False:
         return
     if machine.offers("reservation"):
         yield from _not_offered(view, machine)
@@ -259,9 +254,10 @@ def _not_offered(view: PoolView, machine: Machine) -> Iterator[Problem]:
     disputed = dispute("flex-start", machine) if kind in ("flex-start", "queued") else None
     offered = [way for way in WAYS if machine.offers(way)]
     words = [f"`capacity: {'{reservation: NAME}' if way == 'reservation' else way}`" for way in offered]
+    doubted = f"whether {machine.name} is offered {_NAMES[kind]} is not certain"
     yield Problem(
         view.at("capacity"),
-        f"{machine.name} is not offered {_NAMES[kind]}",
+        doubted if disputed else f"{machine.name} is not offered {_NAMES[kind]}",
         both_sides(disputed) if disputed else f"Write {listed(words)}.",
         view.because("the machine", "machine"),
         severity="warning" if disputed else None,

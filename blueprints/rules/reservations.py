@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groundplan.blueprints.model import ExternalReservation
+from groundplan.blueprints.model import ExternalReservation, Reservation
 from groundplan.blueprints.pool_view import PoolView
 from groundplan.blueprints.rules.base import BlueprintView, Problem, blueprint_rule
 from groundplan.blueprints.rules.pools import pool_rule
@@ -72,21 +72,20 @@ def zone_of_reservation(view: PoolView) -> Iterator[Problem]:
     reservation = view.pool.capacity.reservation
     if reservation is None:
         return
-    declared = view.reservations.get(reservation.name)
-    zones = declared.zones if declared is not None and _same_project(declared, reservation.project) else ()
-    if not view.zones and not reservation.blocks:
-        yield Problem(
-            view.at("capacity"),
-            f"the pool consumes the reservation `{reservation.name}` and names no zone",
-            f"Write `zones: [{', '.join(zones) or 'a'}]`, where the machines are reserved.",
-        )
-    elsewhere = [zone for zone in view.zones if zones and zone not in zones]
+    reserved = _zones(view, reservation)
+    elsewhere = [zone for zone in view.zones if reserved and zone not in reserved]
     if elsewhere:
         yield Problem(
             view.zones_path,
             f"the reservation `{reservation.name}` has no machines in {listed(elsewhere)}",
-            f"It has some in {listed(zones, 'and')}.",
+            f"It has some in {listed(reserved, 'and')}.",
             view.because("consumed here", "capacity"),
+        )
+    elif not view.zones and not reservation.blocks:  # of blocks RS004 says so
+        yield Problem(
+            view.at("capacity"),
+            f"the pool consumes the reservation `{reservation.name}` and names no zone",
+            f"Write `zones: [{', '.join(reserved) or 'a'}]`, where the machines are reserved.",
         )
 
 
@@ -97,20 +96,21 @@ def zone_of_reservation(view: PoolView) -> Iterator[Problem]:
     severity="warning",
 )
 def too_many(view: BlueprintView) -> Iterator[Problem]:
-    """What comes too late stays pending. All environments count: a reservation is shared."""
+    """What comes too late stays pending. Pools of all environments that share the reservation count."""
     for name, known in view.blueprint.external.reservations.items():
-        asked: dict[Path, int] = {
-            path: pool.most_nodes
-            for path, pool, consumed, project in _consumers(view)
-            if consumed == name and _same_project(known, project)
-        }
-        if known.nodes is not None and sum(asked.values()) > known.nodes:
-            yield Problem(
-                (*PLACE, name, "nodes"),
-                f"`{name}` has {known.nodes} machines, and its consumers ask for {sum(asked.values())}",
-                "Reserve more, or lower `nodes` of its pools.",
-                tuple((f"{number} here", (*path, "capacity")) for path, number in asked.items()),
-            )
+        asked: dict[str | None, dict[Path, int]] = {}
+        for path, pool, consumed, project in _consumers(view):
+            if consumed == name and _same_project(known, project):
+                asked.setdefault(project, {})[path] = pool.most_nodes
+        for by_pool in asked.values():
+            nodes = sum(by_pool.values())
+            if known.nodes is not None and nodes > known.nodes:
+                yield Problem(
+                    (*PLACE, name, "nodes"),
+                    f"`{name}` has {known.nodes} machines, and its consumers ask for {nodes}",
+                    "Reserve more, or lower `nodes` of its pools.",
+                    tuple((f"{number} here", (*path, "capacity")) for path, number in by_pool.items()),
+                )
 
 
 def _consumers(view: BlueprintView) -> Iterator[tuple[Path, PoolView, str, str | None]]:
@@ -121,6 +121,14 @@ def _consumers(view: BlueprintView) -> Iterator[tuple[Path, PoolView, str, str |
                 path = ("environments", environment, *pool.path)
                 # A reservation without a project is one of the environment's own.
                 yield path, pool, reservation.name, reservation.project or one.environment.project_id
+
+
+def _zones(view: PoolView, reservation: Reservation) -> tuple[str, ...]:
+    """The zones that a declared reservation is in, by their whole names; empty where nobody says."""
+    known = view.reservations.get(reservation.name)
+    if known is None or not _same_project(known, reservation.project):
+        return ()
+    return tuple(zone if "-" in zone else f"{view.region}-{zone}" for zone in known.zones)
 
 
 def _same_project(known: ExternalReservation, project: str | None) -> bool:
