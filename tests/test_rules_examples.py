@@ -87,6 +87,8 @@ def test_a_good_example_has_nothing_to_be_refused(code):
     diagnostics = blueprint(example(code).good)
     assert code not in {one.code for one in diagnostics}
     assert not [(one.code, one.message) for one in diagnostics if one.severity == "error"]
+    if code.startswith(SHOWN):
+        assert {one.code for one in diagnostics} <= {"LT001"}
 
 
 @pytest.mark.parametrize("code", [code for code in IDS if code in explanations()])

@@ -51,8 +51,8 @@ IMPOSSIBLE: tuple[Impossible, ...] = (
         "flex-start has preemptible quota",
         "Quota is no part of a blueprint. `groundplan quota` lists what is needed, preemptible quota too.",
     ),
-    Impossible("CO021", "queued pools only provision nothing", _TOPOLOGY_MODE),
-    Impossible("CO022", "what only provisions has a reservation", _TOPOLOGY_MODE),
+    Impossible("CO021", "queued pools do not ask for PROVISION_ONLY", _TOPOLOGY_MODE),
+    Impossible("CO022", "PROVISION_ONLY has a named reservation", _TOPOLOGY_MODE),
     Impossible("DK005", "Local SSDs are used in one way", "`local_ssd.mode` is one word."),
     Impossible(
         "DK008",
