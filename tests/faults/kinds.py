@@ -40,9 +40,9 @@ class Running:
     point: Point
 
     def begun(self):
-        """Wait until as many operations have begun as the point says; False if the run ends before."""
+        """Wait until one operation more has begun than the point says; False if the run ends before."""
         while self.process.poll() is None:
-            if self.world.events("apply_start") >= self.point.at:
+            if self.world.events("apply_start") > self.point.at:
                 time.sleep(self.point.rng.uniform(0, 0.06))
                 return self.process.poll() is None
             time.sleep(0.005)
