@@ -20,6 +20,7 @@ _KINDS = {
     "bigquery": "dataset",
     "buckets": "bucket",
     "clusters": "cluster",
+    "crossings": "crossing",
     "disks": "disk",
     "environments": "project",
     "filestore": "Filestore instance",
@@ -67,9 +68,9 @@ _BY_TYPE = (
 )
 #: Groups in the order they are shown in.
 _ORDER = (
-    "foundation", "environments", "clusters", "machines", "storage", "workloads", "network", "perimeter",
-    "keys", "encryption", "secrets", "registry", "identities", "access", "project", "organization policies",
-    "logs", "services",
+    "foundation", "environments", "clusters", "machines", "storage", "workloads", "crossings", "network",
+    "perimeter", "keys", "encryption", "secrets", "registry", "identities", "access", "project",
+    "organization policies", "logs", "services",
 )  # fmt: skip
 #: Attributes that name an object in the cloud, the first that is known counts.
 _NAMES = (

@@ -19,13 +19,29 @@ if TYPE_CHECKING:
 def stack_names(blueprint: Blueprint) -> tuple[str, ...]:
     """Names of the blueprint's stacks in the order of applies: foundation first, then tier by tier.
 
-    Within a tier the order is that of the file.
+    Within a tier the order is that of the file. An environment that reads another one through a crossing
+    comes before it, since nothing can be granted to identities that are not there yet.
     """
     from groundplan.blueprints.model import TIER_ORDER
 
     first = (FOUNDATION,) if blueprint.foundation else ()
     tiers = sorted(blueprint.environments.values(), key=lambda env: TIER_ORDER.index(env.tier))
-    return (*first, *(env.name for env in tiers))
+    return (*first, *_readers_first([env.name for env in tiers], blueprint))
+
+
+def _readers_first(names: list[str], blueprint: Blueprint) -> dict[str, None]:
+    """The names in their order, each after those that read it; a circle is cut where it is met first."""
+    ordered: dict[str, None] = {}
+
+    def add(name: str, waiting: tuple[str, ...]) -> None:
+        for crossing in blueprint.crossings.values():
+            if crossing.from_ == name and crossing.to not in waiting:
+                add(crossing.to, (*waiting, crossing.to))
+        ordered.setdefault(name)
+
+    for name in names:
+        add(name, (name,))
+    return ordered
 
 
 def stacks(blueprint: Blueprint, lock: Lock, names: Collection[str] = ()) -> list[Stack]:

@@ -10,6 +10,7 @@ from groundplan.modules.bigquery import add_datasets
 from groundplan.modules.binary_authorization import add_image_policy
 from groundplan.modules.buckets import add_buckets, bucket_targets
 from groundplan.modules.cluster import Gke, add_cluster
+from groundplan.modules.crossings import add_crossing
 from groundplan.modules.gpu_networks import add_gpu_networks
 from groundplan.modules.graph import Graph, Reference, Resource, Stack
 from groundplan.modules.identity import add_node_account, add_workloads
@@ -24,6 +25,7 @@ from groundplan.modules.registry import add_repositories, let_nodes_pull
 from groundplan.modules.secrets import add_secrets
 from groundplan.modules.services import Services, add_services
 from groundplan.modules.shared_vpc import add_shared_vpc, is_shared
+from groundplan.modules.targets import Targets
 from groundplan.stacks.oversight import add_oversight, oversight_apis
 from groundplan.stacks.state import frame
 
@@ -73,6 +75,7 @@ def environment(blueprint: Blueprint, env: Environment, lock: Lock) -> Stack:
     let_nodes_pull(graph, targets["registry"], [(gke.key, gke.cluster, gke.account) for gke in made])
     if made and env.workloads:
         add_workloads(graph, env, targets, [gke.resource for gke in made], number())
+    open_crossings(graph, blueprint, env, lock, targets, services)
     if not blueprint.foundation:
         add_oversight(graph, blueprint, env, env.project_id, number, services, services)
     surround(graph, blueprint, env, lock, services, network)
@@ -119,6 +122,21 @@ def attach(
     number = project_number(graph, env, lock, services)
     with graph.at("network"):
         return add_shared_vpc(graph, env, services, project=env.project_id, number=number)
+
+
+def open_crossings(
+    graph: Graph, blueprint: Blueprint, env: Environment, lock: Lock, targets: Targets, services: Services
+) -> None:
+    """Let those in who may read something of this environment."""
+    from groundplan.blueprints.renames import remembered
+
+    for key, crossing in sorted(blueprint.crossings.items()):
+        if crossing.from_ == env.name:
+            kept = lock.environment(crossing.to)
+            reader = remembered(blueprint, blueprint.environments[crossing.to], kept.renamed)
+            with graph.at("crossings", key):
+                number = kept.project_number or look_up(graph, reader.project_id, reader.project_id, services)
+                add_crossing(graph, key, crossing, targets, reader, number)
 
 
 def surround(

@@ -23,7 +23,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from groundplan.modules.graph import GcsState, Reference, Resource, Stack, Text
-from groundplan.modules.perimeter import UNKNOWN_POLICY
+from groundplan.modules.perimeter import PERIMETER, UNKNOWN_POLICY
 from groundplan.stacks.access import Grant, access, shown
 from groundplan.stacks.state import FOUNDATION
 
@@ -41,6 +41,9 @@ ACTING = (
     "roles/iam.serviceAccountKeyAdmin",
 )
 PUBLIC = ("allUsers", "allAuthenticatedUsers")
+CROSSINGS = "crossings"
+#: What names both ends of a crossing besides its grant: a perimeter that it passes, and the look-up for it.
+PASSED = (PERIMETER, "google_project")
 PEOPLE = ("user:", "group:", "domain:")
 #: The last word of a role that only looks. ``browser`` and the reviewers look, too.
 LOOKING = re.compile(r"viewer$|reader$|browser$|reviewer$|^accessor$", re.IGNORECASE)
@@ -234,7 +237,7 @@ def _mentions(world: _World) -> Iterator[Meeting]:
             for path, text in _texts(stack, resource):
                 other = world.owner(text)
                 if other not in (None, stack.name) and not _is_crossing(
-                    world.blueprint, stack.name, other or ""
+                    world.blueprint, stack, resource, other or ""
                 ):
                     chain = (
                         f"{stack.name} has {resource.address}",
@@ -264,6 +267,8 @@ def _principals(world: _World) -> Iterator[Meeting]:
     for grant in world.grants:
         where = grant.environment
         if where is None or grant.principal in PUBLIC or _is_door(grant.principal):
+            continue
+        if grant.origin[:1] == (CROSSINGS,):
             continue
         if grant.principal.startswith(PEOPLE) and (_by_persona(grant) or looks(grant.role)):
             continue
@@ -389,8 +394,16 @@ def _is_door(principal: str) -> bool:
     )
 
 
-def _is_crossing(blueprint: Blueprint, one: str, other: str) -> bool:
-    return any({crossing.from_, crossing.to} == {one, other} for crossing in blueprint.crossings.values())
+def _is_crossing(blueprint: Blueprint, stack: Stack, resource: Resource, other: str) -> bool:
+    """Whether a declared crossing is why a resource names something of the other environment.
+
+    That is the grant of the crossing, the look-up of its project's number, and the perimeters' rules that let
+    it through. Anything else between the two is a meeting like every other.
+    """
+    if resource.origin[:1] == (CROSSINGS,):
+        return blueprint.crossings[resource.origin[1]].to == other
+    ends = [{crossing.from_, crossing.to} for crossing in blueprint.crossings.values()]
+    return resource.type in PASSED and {stack.name, other} in ends
 
 
 def _environment_of(stack: Stack, resource: Resource) -> str | None:

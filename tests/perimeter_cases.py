@@ -56,6 +56,19 @@ RESERVED = (
     "{machine: a3-highgpu-8g, nodes: 1, capacity: {reservation: {name: h, project: ml-capacity}}}}}}"
 )
 ANY = "from: {identity_type: any}"
+READS = "workloads: {w: {}}, " + CLUSTER
+
+
+def crossing(source, reader):
+    top = FOUNDED + "crossings: {c: {from: ml-dev, to: ml-prod, read: buckets/b, by: workloads/w}}\n"
+    dev = f"storage: {{buckets: {{b: {{}}}}}}, perimeter: {{{source}}}"
+    return both(dev, f"{READS}, perimeter: {{{reader}}}", top)
+
+
+LET_IN = "ingress: {r: {from: {identity_type: any, sources: [projects/llm-ml-prod]}, " + TO + "}}"
+LET_OUT = (
+    "egress: {r: {from: {identity_type: any}, to: {resources: [projects/llm-ml-dev], services: {'*': {}}}}}"
+)
 KEY = "projects/acme-keys/locations/us-central1/keyRings/r/cryptoKeys/k"
 ENCRYPTED = f"encryption: {{mode: cmek, keys: {{us-central1: {KEY}}}}}"
 PEOPLE = "access: {operators: ['group:ops@example.com']}"
@@ -274,5 +287,12 @@ CASES = {
             FOUNDED + one(f"{PEOPLE}\nperimeter: {{mode: dry-run}}"), one(PEOPLE),
             one(f"{PEOPLE}\nperimeter: {{mode: enforced, ingress: {{r: {{{WHO}, {TO}}}}}}}"),
         ],
+    ),
+    "PM021": (
+        [(crossing("mode: enforced", "mode: dry-run"), "c"),
+         (crossing("mode: dry-run", "mode: enforced"), "c"),
+         (crossing(f"mode: enforced, {LET_IN}".replace("ml-prod", "ml-dev"), "mode: none"), "c")],
+        [crossing(f"mode: enforced, {LET_IN}", f"mode: enforced, {LET_OUT}"),
+         crossing("mode: none", "mode: dry-run")],
     ),
 }  # fmt: skip

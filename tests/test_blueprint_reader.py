@@ -315,7 +315,6 @@ class TestAllAtOnce:
 
 class TestLater:
     TEXT = """
-        crossings: {c: {from: ml-dev, to: ml-prod, read: buckets/x, by: workloads/w}}
         defaults: {terraform: {files: [a.tf]}}
         environments:
           ml-dev: {storage: {buckets: {x: {}}}}
@@ -327,7 +326,6 @@ class TestLater:
 
     def test_what_is_not_provisioned_yet_is_a_warning(self):
         assert [(one.severity, one.code, one.message) for one in found(self.TEXT)] == [
-            ("warning", "LT001", "`crossings` is not provisioned yet"),
             ("warning", "LT001", "`terraform.files` is not provisioned yet"),
             ("warning", "LT001", "`terraform.patch` is not provisioned yet"),
             ("warning", "LT001", "`anywhere_cache` is not provisioned yet"),
@@ -336,9 +334,9 @@ class TestLater:
     def test_a_real_plan_refuses_it_in_the_environments_it_plans(self):
         made = document(self.TEXT)
         dev = [one.message for one in provisioned_later(made, ["ml-dev"])]
-        assert dev == ["`crossings` is not provisioned yet", "`terraform.files` is not provisioned yet"]
+        assert dev == ["`terraform.files` is not provisioned yet"]
         every = provisioned_later(made)
-        assert len(every) == 4
+        assert len(every) == 3
         assert {one.severity for one in every} == {"error"}
         assert all(one.lines and one.position.line > 1 for one in every)
 

@@ -85,12 +85,12 @@ CROSSING = """
     crossings: {{c: {{from: {from_}, to: {to}, read: {read}, by: {by}}}}}
     environments:
       ml-staging: {{storage: {{buckets: {{models: {{}}}}}}}}
-      ml-prod: {{workloads: {{promoter: {{}}}}}}
+      ml-prod: {{clusters: {{main: {{node_pools: {{{SYSTEM}}}}}}}, workloads: {{promoter: {{}}}}}}
 """
 
 
 def crossing(from_="ml-staging", to="ml-prod", read="buckets/models", by="workloads/promoter"):
-    return CROSSING.format(from_=from_, to=to, read=read, by=by)
+    return CROSSING.format(from_=from_, to=to, read=read, by=by, SYSTEM=SYSTEM)
 
 
 def perimeter(source):
@@ -430,7 +430,21 @@ CASES = {
     ),
     "RF008": (
         [(crossing(read="buckets/model"), "buckets/model"), (crossing(by="workloads/x"), "workloads/x"),
-         (crossing(read="secrets/x"), "secrets/x")],
+         (crossing(read="secrets/x"), "secrets/x"),
+         (crossing().replace(f"clusters: {{main: {{node_pools: {{{SYSTEM}}}}}}}, ", ""), "ml-prod")],
+        [crossing()],
+    ),
+    "RF009": (
+        [(f"""
+    crossings:
+      one: {{from: ml-dev, to: ml-prod, read: buckets/b, by: workloads/w}}
+      two: {{from: ml-prod, to: ml-dev, read: buckets/b, by: workloads/w}}
+    defaults:
+      clusters: {{main: {{node_pools: {{{SYSTEM}}}}}}}
+      storage: {{buckets: {{b: {{}}}}}}
+      workloads: {{w: {{}}}}
+    environments: {{ml-dev: {{}}, ml-prod: {{}}}}
+""", "one")],
         [crossing()],
     ),
     "TN001": (

@@ -242,6 +242,37 @@ def test_emergency_access_to_both_is_a_door() -> None:
     assert "group:a@example.com" in proof.environments["ml-prod"].people
 
 
+CROSSING = "crossings: {promote: {from: ml-dev, to: ml-prod, read: buckets/data, by: workloads/job}}\n"
+BOTH = "  ml-dev:\n  ml-prod:\n"
+
+
+@pytest.mark.parametrize("numbers", [NUMBERS, {}])
+def test_a_crossing_is_a_door_and_no_meeting(
+    numbers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(globals(), "NUMBERS", numbers)
+    proof = prove(BOTH, CROSSING)
+    assert proof.meetings == ()
+    assert proof.doors == ("crossing promote: ml-prod reads buckets/data of ml-dev, by workloads/job",)
+
+
+def test_a_crossing_through_two_perimeters_is_no_meeting() -> None:
+    storage = "services: {storage.googleapis.com: {}}"
+    let_in = f"{{from: {{identity_type: any, sources: [projects/llm-ml-prod]}}, to: {{resources: ['*'], {storage}}}}}"
+    let_out = f"{{from: {{identity_type: any}}, to: {{resources: [projects/llm-ml-dev], {storage}}}}}"
+    environments = (
+        f'  ml-dev: {{perimeter: {{mode: enforced, access_policy: "77", ingress: {{in: {let_in}}}}}}}\n'
+        f'  ml-prod: {{perimeter: {{mode: enforced, access_policy: "78", egress: {{out: {let_out}}}}}}}\n'
+    )
+    assert prove(environments, CROSSING).meetings == ()
+    assert {one.kind for one in prove(environments).meetings} == {"mention"}
+
+
+def test_a_crossing_hides_no_other_way() -> None:
+    environments = "  ml-dev:\n  ml-prod: {storage: {buckets: {dev: {existing: llm-ml-dev-data}}}}\n"
+    assert {one.kind for one in prove(environments, CROSSING).meetings} == {"mention"}
+
+
 def test_the_command_says_so_and_exits_with_three(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from groundplan.blueprints.model.basics import LATER, Model, Name, Number, ProjectId, Region, Text, Zone
+from groundplan.blueprints.model.basics import Model, Name, Number, ProjectId, Region, Text, Zone
 from groundplan.blueprints.model.environment import Environment, EnvironmentSpec
 from groundplan.blueprints.quantities import Boolean, Integer, Matching
 
@@ -46,7 +46,7 @@ class Crossing(Model):
 
     from_: Text = Field(alias="from", description="Environment that is read.")
     to: Text = Field(description="Environment that reads.")
-    read: Text = Field(description="What is read: buckets/NAME.")
+    read: Text = Field(description="What is read: buckets/NAME or bigquery/NAME.")
     by: Text = Field(description="Who reads: workloads/NAME of the reading environment.")
 
 
@@ -108,9 +108,7 @@ class BlueprintHead(Model):
         default_factory=External.model_construct,
         description="The outside world that environments may read from.",
     )
-    crossings: dict[Name, Crossing] = Field(
-        {}, description="The only ways between environments.", json_schema_extra=LATER
-    )
+    crossings: dict[Name, Crossing] = Field({}, description="The only ways between environments.")
     foundation: Foundation | None = Field(None, description="The seed project.")
     engine: Engine = Field(
         default_factory=Engine.model_construct, description="The engine that a real run must use."

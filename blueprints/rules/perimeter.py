@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from groundplan.blueprints import perimeter_rules as words
 from groundplan.blueprints.model import AccessCondition, PerimeterRule, RestrictedServices
@@ -284,3 +284,42 @@ def _lets_people_in(rule: PerimeterRule) -> bool:
     kinds = ("user:", "group:", "principal")
     named = any(identity.startswith(kinds) for identity in rule.from_.identities)
     return named or rule.from_.identity_type in ("any", "any-user")
+
+
+@blueprint_rule("PM021", "perimeters let crossings through", source=PERIMETERS, severity="warning")
+def crossings(view: BlueprintView) -> Iterator[Problem]:
+    """What crosses leaves one perimeter and enters another: each wants a rule, whatever IAM says."""
+    for key, crossing in view.blueprint.crossings.items():
+        source, reader = map(view.blueprint.environments.get, (crossing.from_, crossing.to))
+        if source is None or reader is None or source is reader:
+            continue
+        service = "bigquery" if crossing.read.startswith("bigquery/") else "storage"
+        for inside, outside, direction in ((source, reader, "ingress"), (reader, source, "egress")):
+            perimeter = inside.perimeter
+            if perimeter.mode != "enforced" or perimeter.existing:
+                continue
+            project = f"projects/{outside.project_id}"
+            if not _passes(getattr(perimeter, direction), direction, project):
+                yield Problem(
+                    ("crossings", key),
+                    f"the perimeter of `{inside.name}` has no {direction} rule for it",
+                    _rule_for(direction, project, f"projects/{inside.project_id}", service),
+                    at_key=True,
+                )
+
+
+def _passes(rules: Mapping[str, PerimeterRule], direction: str, project: str) -> bool:
+    """Whether some rule may be meant for the other project; one that names any by number may be."""
+    for rule in rules.values():
+        named = rule.from_.sources if direction == "ingress" else rule.to.resources
+        if not named or any(one in ("*", project) or words.is_number(one) for one in named):
+            return True
+    return False
+
+
+def _rule_for(direction: str, other: str, own: str, service: str) -> str:
+    source, target = (f", sources: [{other}]", own) if direction == "ingress" else ("", other)
+    return (
+        f"Write one: `{direction}: {{NAME: {{from: {{identity_type: any{source}}}, "
+        f"to: {{resources: [{target}], services: {{{service}.googleapis.com: {{}}}}}}}}}}`."
+    )

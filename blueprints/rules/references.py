@@ -90,14 +90,9 @@ def mounted_only(view: EnvironmentView) -> Iterator[Problem]:
                 )
 
 
-@environment_rule(
-    "RF005", "compute classes name node pools of their cluster", source=HERE, severity="warning"
-)
+@environment_rule("RF005", "compute classes name node pools of their cluster", source=HERE)
 def compute_classes(view: EnvironmentView) -> Iterator[Problem]:
-    """A compute class is the order in which workloads fall back from pool to pool of one cluster.
-
-    A warning only, as long as compute classes are not provisioned.
-    """
+    """A compute class is the order in which workloads fall back from pool to pool of one cluster."""
     for path, cluster in view.clusters():
         pools = view.names(*map(str, path), "node_pools")
         for name, order in cluster.compute_classes.items() if pools is not None else ():
@@ -141,20 +136,46 @@ def crossing_ends(view: BlueprintView) -> Iterator[Problem]:
             yield Problem((*path, "to"), "a crossing leads from one environment into another", "Name two.")
 
 
-@blueprint_rule("RF008", "what a crossing reads, and who reads it, exist", source=HERE, severity="warning")
+@blueprint_rule("RF008", "what a crossing reads, and who reads it, exist", source=HERE)
 def crossing_references(view: BlueprintView) -> Iterator[Problem]:
-    """A crossing lets one workload read one bucket, so both are named.
+    """A crossing lets one workload read one bucket or dataset, so both are named.
 
-    A warning only, as long as crossings are not provisioned.
+    A workload has an identity only where its environment has a cluster.
     """
     for name, crossing in view.blueprint.crossings.items():
         path: Path = ("crossings", name)
+        if crossing.from_ == crossing.to:
+            continue
         if crossing.from_ in view.environments:
             source = view.environments[crossing.from_]
-            yield from _unresolved(source, (*path, "read"), crossing.read, ["buckets"])
+            yield from _unresolved(source, (*path, "read"), crossing.read, ["buckets", "bigquery"])
         if crossing.to in view.environments:
             reader = view.environments[crossing.to]
             yield from _unresolved(reader, (*path, "by"), crossing.by, ["workloads"])
+            if not reader.environment.clusters:
+                message = f"`{crossing.to}` has no cluster, so none of its workloads has an identity"
+                yield Problem((*path, "to"), message, "Give it a cluster, or take the crossing out.")
+
+
+@blueprint_rule("RF009", "crossings lead one way", source=HERE)
+def one_way(view: BlueprintView) -> Iterator[Problem]:
+    """Who reads is applied before who is read: of two that read each other none could be first."""
+    ways = {(one.from_, one.to) for one in view.blueprint.crossings.values()}
+    for name, crossing in view.blueprint.crossings.items():
+        reached, waiting = {crossing.to}, [crossing.to]
+        while waiting:
+            here = waiting.pop()
+            further = {to for from_, to in ways if from_ == here} - reached
+            reached |= further
+            waiting += sorted(further)
+        if crossing.from_ in reached and crossing.from_ != crossing.to:
+            yield Problem(
+                ("crossings", name),
+                f"`{crossing.to}` reads `{crossing.from_}`, which reads `{crossing.to}` in turn",
+                "Keep the one way that is needed.",
+                at_key=True,
+            )
+            return
 
 
 def _unresolved(
