@@ -259,14 +259,14 @@ def _standing(now: Standing, one: Shown) -> Iterable[str]:
     """How far it came, by things of the blueprint."""
     actions = {change.action for change in one.plan.actual}
     if actions <= {Action.CREATE}:
-        have, lack, done = "Exists now", "Does not exist", "created"
+        have, lack, what, done = "Exists now", "Does not exist", "resource", "created"
     elif actions <= {Action.DELETE}:
-        have, lack, done = "Deleted", "Still exists", "deleted"
+        have, lack, what, done = "Deleted", "Still exists", "resource", "deleted"
     else:
-        have, lack, done = "Done", "Not done", "done"
+        have, lack, what, done = "Done", "Not done", "change", "done"
     if not now.from_state:
         yield "The state could not be read; this is what Terraform said:"
-    yield f"{len(now.done)} of {counted(now.total, 'change')} {done}"
+    yield f"{len(now.done)} of {counted(now.total, what)} {done}"
     sections = (
         (have, now.done),
         (lack, now.open),

@@ -79,7 +79,7 @@ def test_a_failure_says_what_failed_what_was_said_what_exists_and_what_next(smal
         f"  Google: {FORBIDDEN}",
         "Whoever runs this may not do that: storage.buckets.create",
         f"The full text: {root(small)}/logs/apply.log",
-        "4 of 5 changes created",
+        "4 of 5 resources created",
         "Exists now:\n    services: APIs (3)\n    storage: bucket more",
         "Does not exist:\n    storage: bucket data",
         f"The state before this apply: {root(small)}/backups/0-",
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_with_130_and_the_same_report(small):
     assert re.search(
         r"error: ml-dev: apply was stopped after the running operations; the state is safe\n", said
     )
-    assert re.search(r"\d of 5 changes created", said)
+    assert re.search(r"\d of 5 resources created", said)
     assert "= Go on: groundplan apply ml-dev --auto-approve --offline" in said
 
 
