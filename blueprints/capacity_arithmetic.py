@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import Literal
 
+from groundplan.blueprints.gke_pools import gke_pools
 from groundplan.blueprints.machines import machine_of
 from groundplan.blueprints.model import Cluster, NodePool
-from groundplan.facts.accelerators import LocalSsd, tpu_topology
+from groundplan.facts.accelerators import LocalSsd
 
 #: Addresses of a subnet's primary range that Google Cloud keeps for itself.
 TAKEN_PER_SUBNET = 4
@@ -59,27 +60,15 @@ class RangeUse:
         return 32 - (self.needs + taken - 1).bit_length()
 
 
-def gke_pools(pool: NodePool) -> int:
-    """How many GKE node pools a pool becomes: one for each slice, or for each block of its reservation."""
-    reservation = pool.capacity.reservation
-    return len(reservation.blocks) if reservation and reservation.blocks else pool.slices
-
-
 def most_nodes(pool: NodePool) -> int:
     """The most nodes of a pool, over all its GKE node pools, while nothing is upgraded."""
-    reservation = pool.capacity.reservation
-    if reservation and reservation.blocks:
-        return sum(block.nodes for block in reservation.blocks.values())
-    topology = tpu_topology(pool.machine, pool.topology) if pool.topology else None
-    if topology is not None and (topology.multi_host or pool.nodes is None):
-        return topology.nodes * pool.slices
-    return (pool.nodes.max if pool.nodes else 0) * pool.slices
+    return sum(part.most for part in gke_pools(pool))
 
 
 def with_upgrades(pool: NodePool) -> int:
     """The most nodes of a pool, with those that an upgrade adds; none for a pool that never has one."""
     nodes = most_nodes(pool)
-    return nodes + SURGE * gke_pools(pool) if nodes and not has_accelerators(pool) else nodes
+    return nodes + SURGE * len(gke_pools(pool)) if nodes and not has_accelerators(pool) else nodes
 
 
 def has_accelerators(pool: NodePool) -> bool:

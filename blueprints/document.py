@@ -81,8 +81,9 @@ class Document:
 
         Args:
             environment: the environment's name; None for the top of the file.
-            path: ``clusters.main.node_pools.train.capacity``, or its steps.
+            path: ``clusters.main.node_pools.train.capacity``, or its steps. Crossings are always at the top.
         """
         steps = undotted(path) if isinstance(path, str) else path
-        prefix: Path = () if environment is None else ("environments", environment)
+        top = environment is None or steps[:1] == ("crossings",)
+        prefix: Path = () if top or environment is None else ("environments", environment)
         return self.written.locate((*prefix, *steps))[0]

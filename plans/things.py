@@ -135,7 +135,9 @@ class Thing:
         whole = _same_action(self.changes)
         together: dict[tuple[str, Action], list[Change]] = {}
         for change in changes:
-            who = self.place.label if self.place.group == "workloads" else grants.member(change)
+            who = (
+                self.place.label if self.place.group in ("workloads", "crossings") else grants.member(change)
+            )
             changed = whole if whole in _COMES_OR_GOES else Action.UPDATE
             action = change.action if change.action in _KEPT else changed
             together.setdefault((who, action), []).append(change)

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 
 from groundplan.blueprints.capacity_arithmetic import (
     RangeUse,
-    gke_pools,
     local_ssd_gib,
     range_uses,
     with_upgrades,
 )
+from groundplan.blueprints.gke_pools import gke_pools
 from groundplan.facts.accelerators import catalog, machine, tpu_topology
 from groundplan.facts.quotas import (
     Metric,
@@ -219,7 +219,7 @@ def _pool(env: Environment, path: str, pool: NodePool, region: str) -> Iterator[
     yield _Use(disk_quota(boot_disk_type(pool)), nodes * pool.boot_disk.size_gib, GB, path, region)
     yield _Use(Metric(name="INSTANCES"), nodes, "VMs", path, region)
     if nodes and _is_placed(pool):
-        yield _Use(Metric(name="RESOURCE_POLICIES"), gke_pools(pool), "policies", path, region)
+        yield _Use(Metric(name="RESOURCE_POLICIES"), len(gke_pools(pool)), "policies", path, region)
 
 
 def _accelerators(path: str, pool: NodePool, region: str) -> Iterator[_Use]:

@@ -75,6 +75,7 @@ H200 = "machine: a3-ultragpu-8g"
 BLOCKS = "{name: h, blocks: {b: {nodes: 2}}}"
 RESERVED = ("kubernetes.io", "node.kubernetes.io", "k8s.io", "cloud.google.com", "sandbox.gke.io")
 L4 = "machine: g2-standard-4, nodes: 1"
+SLICES = "machine: ct6e-standard-4t, topology: 4x4, slices: 2, capacity: spot"
 TWO_CLUSTERS = one(f"""
     clusters:
       a: {{node_pools: {{{SYSTEM}, l4: {{{L4}}}}}}}
@@ -337,11 +338,14 @@ CASES = {
         [
             (main(pools=f"{SYSTEM}, x: {{{L4}, name: system}}"), "x"),
             (main(pools=f"{SYSTEM}, x: {{{L4}, generation: 2}}, x-g2: {{{L4}}}"), "x-g2"),
+            (main(pools=f"{SYSTEM}, x: {{{SLICES}}}, x-1: {{{L4}}}"), "x-1"),
+            (main(pools=f"{SYSTEM}, x: {{{SLICES}}}, y: {{{SLICES}, name: x}}"), "y"),
             (one(f"clusters: {{a: {{name: m, {POOLS}}}, b: {{name: m, {POOLS}}}}}"), "b"),
         ],
         [
             one(f"clusters: {{a: {{name: m, region: us-east1, {POOLS}}}, b: {{name: m, {POOLS}}}}}"),
             main(pools=f"{SYSTEM}, new: {{{L4}, renamed_from: old}}, x: {{{L4}}}"),
+            main(pools=f"{SYSTEM}, x: {{{SLICES}}}, x-3: {{{L4}}}"),
         ],
     ),
     "NM007": (

@@ -5,6 +5,7 @@ import json
 import pytest
 from blueprint_factory import SYSTEM, blueprint, stack
 
+from groundplan.blueprints.reader import read
 from groundplan.engines.terraform.engine import choose_offline
 from groundplan.engines.terraform.session import session
 from groundplan.engines.terraform.workspace import opened
@@ -73,6 +74,21 @@ def test_who_reads_comes_before_who_is_read():
     assert stack_names(made(chain, three)) == ("foundation", "ml-prod", "ml-staging", "ml-dev")
     circle = {"a": PROMOTE, "b": {**PROMOTE, "from": "ml-prod", "to": "ml-staging"}}
     assert sorted(stack_names(made(circle))) == ["foundation", "ml-prod", "ml-staging"]
+
+
+def test_a_crossing_stands_at_the_top_of_the_file_whoever_asks():
+    text = """\
+apiVersion: groundplan/v1
+name: llm
+crossings: {promote: {from: ml-dev, to: ml-prod, read: buckets/data, by: workloads/job}}
+defaults:
+  clusters: {main: {node_pools: {system: {machine: e2-standard-4, nodes: 1}}}}
+  storage: {buckets: {data: {}}}
+  workloads: {job: {}}
+environments: {ml-dev: {}, ml-prod: {}}
+"""
+    position = read("x.yaml", text=text).position_of("ml-dev", ("crossings", "promote"))
+    assert position.line == 3
 
 
 @pytest.mark.terraform

@@ -457,3 +457,10 @@ def test_a_change_from_nothing_and_to_nothing():
         change(CLUSTER, "update", {"deletion_protection": True}, {"deletion_protection": False})
     )
     assert protect[0] == "~ protect: true → false"
+
+
+def test_a_crossing_is_called_by_its_key_also_while_nobody_knows_the_readers_number():
+    address = "google_storage_bucket_iam_member.crossing_promote_ml-prod_job"
+    grant = change(address, "create", None, {"bucket": "raw", "role": "roles/storage.objectViewer"})
+    said, _ = only_line(grant, origins={address: ("crossings", "promote")})
+    assert said.startswith("+ crossing promote: may read")

@@ -176,6 +176,10 @@ def test_what_cannot_be_counted_is_said():
         ({"machine": "ct5p-hightpu-4t", "topology": "2x2x1", "slices": 2, "nodes": 4}, 8, 8),
         ({"machine": "e2-standard-4", "capacity": {"reservation": {
             "name": "r", "blocks": {"a": {"nodes": 2}, "b": {"nodes": 3}}}}}, 5, 7),
+        ({"machine": "e2-standard-4", "capacity": {"reservation": {
+            "name": "r", "blocks": {"a": {"nodes": 5, "sub_blocks": ["s1", "s2"]}}}}}, 5, 7),
+        ({"machine": "ct5p-hightpu-4t", "topology": "4x4x4", "capacity": {"reservation": {
+            "name": "r", "blocks": {"a": {"nodes": 40}}}}}, 32, 32),
     ],
 )  # fmt: skip
 def test_the_most_nodes_of_a_pool(keys, nodes, upgraded):

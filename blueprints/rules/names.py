@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from groundplan.blueprints import naming
+from groundplan.blueprints.gke_pools import gke_pools
 from groundplan.blueprints.rules.base import (
     BlueprintView,
     EnvironmentView,
@@ -122,11 +123,14 @@ def same_names(view: EnvironmentView) -> Iterator[Problem]:
         name = naming.cloud_key(str(path[-1]), cluster)
         names.append((((), region, naming.cluster_name(view.environment, name, cluster)), path))
     for path, _, pool in view.pools():
-        name = naming.pool_name(naming.cloud_key(str(path[-1]), pool), pool)
-        names.append(((path[:-1], "", name), path))
+        key = naming.cloud_key(str(path[-1]), pool)
+        for part in gke_pools(pool):
+            names.append(((path[:-1], "", naming.pool_name(key, pool, part.part)), path))
+    told: set[Path] = set()
     for unique, path in names:
         first = taken.setdefault(unique, path)
-        if first != path:
+        if first != path and path not in told:
+            told.add(path)
             yield Problem(
                 path,
                 f"`{first[-1]}` and `{path[-1]}` both get the name {unique[2]}",
