@@ -21,8 +21,9 @@ SHORT = (
 )
 
 STYLE = (
-    "text{font:13px system-ui,sans-serif;fill:#1f2937;white-space:pre}.t{font-weight:600;font-size:15px}.h{font-size:20px;"
-    "font-weight:600}.k{fill:#6b7280}.b{fill:#f9fafb;stroke:#9ca3af}.m{stroke:#dc2626;stroke-width:2;fill:none}"
+    "text{font:13px system-ui,sans-serif;fill:#1f2937;white-space:pre}.t{font-weight:600;font-size:15px}"
+    ".h{font-size:20px;font-weight:600}.k{fill:#6b7280}.b{fill:#f9fafb;stroke:#9ca3af}"
+    ".m{stroke:#dc2626;stroke-width:2;fill:none}"
     ".r{fill:#dc2626}.ok{fill:#15803d;font-weight:600}"
 )
 

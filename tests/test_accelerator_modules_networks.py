@@ -28,7 +28,14 @@ ULTRA = {"machine": "a3-ultragpu-8g", "nodes": 8, "capacity": {"reservation": "h
 
 def gpu(made, type):
     """The resources of a type that are for GPU networks."""
-    return [r for r in made.of_type(type) if r.name not in ("main", "main_internal")]
+    vpcs = {n.name for n in made.of_type(NETWORK)} - {"main"}
+    return [r for r in made.of_type(type) if r.name in vpcs or _network(r) in vpcs]
+
+
+def _network(resource):
+    """The VPC that a resource is in, by its name in the stack."""
+    reference = resource.attributes.get("network")
+    return reference.resource.name if reference else None
 
 
 def interfaces(made, pool="main_x"):

@@ -277,7 +277,7 @@ def test_a_real_session_refuses_a_backend_that_holds_offline_state(tmp_path, mon
     elsewhere = tmp_path / "elsewhere.tfstate"
     state.begin_offline(elsewhere)
     content = {"terraform": [{"backend": {"local": {"path": str(elsewhere)}}}]}
-    monkeypatch.setattr(session, "document", lambda stack, offline, guarded: content)
+    monkeypatch.setattr(session, "document", lambda stack, guarded: content)
     with (
         opened(tmp_path / "work", offline=False, stacks=["dev"]) as work,
         session.session(work, find_engines()[0]) as real,

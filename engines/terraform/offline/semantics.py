@@ -95,8 +95,11 @@ _API_TITLES = {
 }
 
 _ACCOUNT_ATTRIBUTES = frozenset({"service_account", "service_account_email"})
+_PRINCIPALS = ("serviceAccount:", "principal://", "principalSet://")
 _ACCOUNT = re.compile(r"[a-z0-9-]+@([a-z0-9.:-]+)\.iam\.gserviceaccount\.com")
-_WORKLOAD_POOL = re.compile(r"serviceAccount:(([a-z0-9.:-]+)\.svc\.id\.goog)\[")
+_WORKLOAD_POOL = re.compile(
+    r"(?:serviceAccount:|principal(?:Set)?://\S+/workloadIdentityPools/)(([a-z0-9.:-]+)\.svc\.id\.goog)[\[/]"
+)
 
 
 def _answer(
@@ -269,7 +272,7 @@ def _identities(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _identities(item, name)
-    elif isinstance(value, str) and (name in _ACCOUNT_ATTRIBUTES or value.startswith("serviceAccount:")):
+    elif isinstance(value, str) and (name in _ACCOUNT_ATTRIBUTES or value.startswith(_PRINCIPALS)):
         yield value
 
 
