@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STARTER := blueprints/library/starter.yaml
 
-.PHONY: demo test lint types layers unit check format clean
+.PHONY: demo test test-all lint types layers unit docs format clean
 
 ## Plan and apply the shipped three-environment blueprint offline, with real Terraform.
 demo: $(VENV)/.demo
@@ -14,6 +14,10 @@ demo: $(VENV)/.demo
 
 ## Everything that CI checks: lint, types, layers, tests.
 test: lint types layers unit
+
+## The slow tests too, some ten minutes.
+test-all: lint types layers
+	$(BIN)/pytest -n auto --dist worksteal -m "not nightly"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -27,6 +31,13 @@ layers: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n auto --dist worksteal
+
+## Write the generated pages and the editor schema anew.
+docs: $(VENV)/.dev
+	$(BIN)/python tools/language_reference.py
+	$(BIN)/python tools/command_reference.py
+	$(BIN)/python tools/rules_reference.py
+	$(BIN)/groundplan schema -o blueprints/blueprint.schema.json
 
 ## Rewrite what a tool can rewrite.
 format: $(VENV)/.dev
