@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,6 +93,29 @@ def report(
     kind = Interrupted if isinstance(error, Interrupted) else EngineError
     return kind(
         _message(one, failures, error), hint=_hint(one, failures, error, now), detail="\n".join(lines)
+    )
+
+
+def doubles(one: Shown, cut_off: Collection[str]) -> str:
+    """What to tell before things are made that an earlier run may have made already; empty if there are none.
+
+    Google refuses a second object of the same name, but to some it gives the name itself.
+
+    Args:
+        one: the plan that is about to be applied.
+        cut_off: addresses that the last apply was at work on when it was cut off.
+    """
+    graph = one.stack.graph
+    made = [c for c in one.plan.actual if c.action is Action.CREATE and c.address in cut_off]
+    ids = {change.address: recovery.object_id(graph[change.address], graph) for change in made}
+    doubtful = [change for change in made if recovery.only_google_knows(ids[change.address])]
+    if not doubtful:
+        return ""
+    things = ", ".join(_thing(change, runs.origins(one.stack)) for change in doubtful)
+    return (
+        f"{one.stack.name}: the last apply was cut off while it made {things}. If that exists, this makes "
+        "another one. Look in the console: delete it, or stop here and take it over: "
+        + taking_over(one, {change.address: ids[change.address] for change in doubtful})
     )
 
 
@@ -314,7 +337,7 @@ def _hint(one: Shown, failures: Sequence[Failure], error: GroundplanError, now: 
             for change in failure.changes:
                 existing.setdefault(change.address, recovery.object_id(graph[change.address], graph))
     if existing:
-        if any(re.search(r"\b[A-Z][A-Z_]{3,}\b", id_) for id_ in existing.values()):
+        if any(map(recovery.only_google_knows, existing.values())):
             lines.append("Only Google knows what stands in capitals: look it up in the console.")
         return "\n".join([*lines, f"Take over: {taking_over(one, existing)}"])
     return "\n".join([*lines, f"Go on: {command(names=_left(one))}"])

@@ -274,11 +274,16 @@ def apply(run: Run, one: Shown) -> None:
         Interrupted: the person stopped it; says the same.
     """
     from groundplan.cli import failure
+    from groundplan.engines.terraform.recovery import cut_off
 
     session, stack = run.session, one.stack
     root = session.workspace.root(stack.name)
     backup = _saved(run, stack)
-    (root.logs / "apply.jsonl").unlink(missing_ok=True)  # the report must not read an older one
+    log = root.logs / "apply.jsonl"
+    warning = failure.doubles(one, cut_off(log))
+    if warning:
+        run.output.warn(warning)
+    log.unlink(missing_ok=True)  # the report must not read an older one
     try:
         error: GroundplanError | None = session.apply([one.raw]).error
     except OSError as problem:

@@ -19,6 +19,7 @@ from cli_factory import BLUEPRINT, PROTECTED, Person, edit, environment, groundp
 from groundplan.engines.terraform import backups, local_state
 from groundplan.engines.terraform.events import Diagnostic, ResourceEvent
 from groundplan.engines.terraform.recovery import object_id, standing
+from groundplan.engines.terraform.runner import RunError
 from groundplan.engines.terraform.session import Session
 from groundplan.errors import EngineError
 from groundplan.plans.model import read_plan
@@ -37,6 +38,7 @@ environments:
 """
 FORBIDDEN = "Error 403: Required 'storage.buckets.create' permission for 'x', forbidden"
 BUCKET = {"type": "google_storage_bucket", "id": "data", "action": "create"}
+LIBRARY = Path(__file__).parents[1] / "blueprints" / "library"
 terraform = pytest.mark.terraform
 
 
@@ -137,6 +139,13 @@ def test_after_a_saved_plan_failed_it_does_not_fit_any_more(small):
     assert result.err.endswith("  = Go on: groundplan apply ml-dev --offline\n")
 
 
+def test_an_engine_that_was_killed_is_told_apart_from_one_that_failed(tmp_path):
+    killed = RunError("apply", [], tmp_path / "apply.log", "last words", -signal.SIGKILL)
+    assert killed.message == "apply was ended by SIGKILL"
+    assert "when memory ran out" in killed.hint
+    assert RunError("apply", [], tmp_path / "apply.log", "last words").message == "apply failed"
+
+
 @terraform
 def test_a_failed_plan_is_explained_too(small):
     groundplan(small, "apply", "ml-dev", *OFFLINE)
@@ -168,6 +177,21 @@ def test_ctrl_c_ends_with_130_and_the_same_report(small):
     )
     assert re.search(r"\d of 5 resources created", said)
     assert "= Go on: groundplan apply ml-dev --auto-approve --offline" in said
+
+
+@terraform
+def test_what_may_be_made_twice_is_told_before(tmp_path):
+    """A project's lien has no name of its own: Google would not refuse a second one."""
+    folder = project(tmp_path, (LIBRARY / "starter.yaml").read_text())
+    words = ("apply", "foundation", "--no-verify", *OFFLINE)
+    dying = {"type": "google_resource_manager_lien", "action": "finish", "crash": True}
+    assert groundplan(folder, *words, **faults(dying)).code == 4
+    again = groundplan(folder, *words)  # may meet what else was under way, too
+    told = re.search(
+        r"foundation: the last apply was cut off while it made (.*?)\. If that exists", again.err
+    )
+    assert "lien" in told[1]
+    assert "--adopt=google_resource_manager_lien." in again.err
 
 
 # -- objects that are half made, or that the state does not know

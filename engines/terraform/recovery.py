@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,6 +170,11 @@ def events_of(log: Path) -> list[Event]:
         return []
 
 
+def cut_off(log: Path) -> set[str]:
+    """Addresses that an engine was at work on when it, or its provider, ended; by its output in ``log``."""
+    return _Told(events_of(log)).cut_off
+
+
 def stored_state(session: Session, stack: Stack) -> bytes:
     """A stack's state as it is stored, also after the person asked to stop; empty if there is none.
 
@@ -189,6 +195,11 @@ def state_after(session: Session, stack: Stack) -> bytes | None:
     except (GroundplanError, OSError):
         return None
     return content
+
+
+def only_google_knows(id_: str) -> bool:
+    """Has an id of ``object_id`` a part in capitals?"""
+    return re.search(r"\b[A-Z][A-Z_]{3,}\b", id_) is not None
 
 
 def object_id(resource: Resource, graph: Graph) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ ABANDONED_HINT = (
 )
 
 
+KILLED_HINT = "Somebody, or the system when memory ran out, killed the engine. Run the same command again."
+
+
 class RunError(EngineError):
     """An engine's command failed.
 
@@ -37,18 +41,32 @@ class RunError(EngineError):
         diagnostics: the errors, in the engine's words.
         log: file with the whole output.
         last_words: the end of the output, for an engine that died without a diagnostic.
+        code: the engine's exit code; negative for the signal that ended it.
     """
 
-    def __init__(self, command: str, diagnostics: Sequence[Diagnostic], log: Path, last_words: str) -> None:
+    def __init__(
+        self,
+        command: str,
+        diagnostics: Sequence[Diagnostic],
+        log: Path,
+        last_words: str,
+        code: int = 1,
+    ) -> None:
         errors = [d for d in diagnostics if d.severity == "error"]
         errors.sort(key=lambda error: error.range is None and not error.address)  # the specific ones first
         shown = [str(error) for error in errors[:SHOWN_ERRORS]]
         if len(errors) > SHOWN_ERRORS:
             shown.append(f"… and {len(errors) - SHOWN_ERRORS} more errors")
         known = [explain(f"{error.summary} {error.detail}") for error in errors]
-        advice = dict.fromkeys(entry.action for entry in known if entry)
+        advice: dict[str, None] = dict.fromkeys(entry.action for entry in known if entry)
+        message = f"{command} failed"
+        if errors:
+            message += f": {errors[0].summary.splitlines()[0]}"
+        elif code < 0:
+            message = f"{command} was ended by {signal.Signals(-code).name}"
+            advice[KILLED_HINT] = None
         super().__init__(
-            f"{command} failed: {errors[0].summary.splitlines()[0]}" if errors else f"{command} failed",
+            message,
             hint="\n".join([*advice, f"The whole output is in {log}"]),
             detail="\n".join(shown) or last_words,
         )
@@ -185,7 +203,7 @@ class Terraform:
             interrupt=self.interrupt,
         )
         if code not in accept:
-            raise self._failure(command, diagnostics, output.read_bytes(), interrupts)
+            raise self._failure(command, diagnostics, output.read_bytes(), interrupts, code)
         return code
 
     def _document(self, *words: str) -> bytes:
@@ -212,7 +230,12 @@ class Terraform:
         return ended.returncode, ended.stdout, ended.stderr
 
     def _failure(
-        self, command: str, diagnostics: Sequence[Diagnostic], output: bytes, interrupts: int = 0
+        self,
+        command: str,
+        diagnostics: Sequence[Diagnostic],
+        output: bytes,
+        interrupts: int = 0,
+        code: int = 1,
     ) -> EngineError | Interrupted:
         """The exception for a failed command, after its output was written to a readable log."""
         log = self.logs / f"{command}.log"
@@ -226,7 +249,7 @@ class Terraform:
                 f"{command} was stopped after the running operations; the state is safe",
                 hint="Run the same command again to go on.",
             )
-        return RunError(command, diagnostics, log, "\n".join(text.splitlines()[-SHOWN_LINES:]))
+        return RunError(command, diagnostics, log, "\n".join(text.splitlines()[-SHOWN_LINES:]), code)
 
 
 class _Validation(msgspec.Struct):

@@ -1,5 +1,6 @@
 """The faults of the campaign: what goes wrong, when, and what groundplan may answer."""
 
+import contextlib
 import os
 import random
 import signal
@@ -146,9 +147,9 @@ def fill_disk(running):
     """Leave a few kilobytes of the small disk."""
     if running.begun():
         disk = running.world.folder / ".groundplan"
-        status = os.statvfs(disk)
         left = running.point.rng.choice((0, 4, 16, 40, 80)) * 1024
-        with (disk / "ballast").open("wb") as file:
+        with (disk / "ballast").open("wb") as file, contextlib.suppress(OSError):  # it may be full by now
+            status = os.statvfs(disk)
             os.posix_fallocate(file.fileno(), 0, max(1, status.f_bavail * status.f_frsize - left))
 
 

@@ -22,6 +22,7 @@ class World:
         self.work = folder / ".groundplan" / "offline"
         self.objects = self.work / "cloud"
         self.environment: dict[str, str] = {}
+        self.said: list[str] = []  #: what commands wrote to stderr
         self.settled = True  #: false while an engine may still be at work that nobody waits for
 
     def copied_to(self, folder: Path) -> "World":
@@ -31,7 +32,9 @@ class World:
 
     def groundplan(self, *words):
         """Run a command."""
-        return cli_factory.groundplan(self.folder, *words, **self.environment)
+        result = cli_factory.groundplan(self.folder, *words, **self.environment)
+        self.said.append(result.err)
+        return result
 
     def cloud(self):
         """Every object that exists: key → attributes."""
