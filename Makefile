@@ -17,7 +17,7 @@ test: lint types layers unit
 
 ## The slow tests too, some ten minutes.
 test-all: lint types layers
-	$(BIN)/pytest -n auto --dist worksteal -m "not nightly"
+	$(BIN)/pytest -n 3 --dist loadfile -m "not nightly"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -30,7 +30,7 @@ layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n 3 --dist loadfile
 
 ## Write the generated pages and the editor schema anew.
 docs: $(VENV)/.dev
