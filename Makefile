@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STARTER := blueprints/library/starter.yaml
 
+# Hundreds of short Python processes: without compiled modules on disk each would compile all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all lint types layers unit docs format clean
 
 ## Plan and apply the shipped three-environment blueprint offline, with real Terraform.
