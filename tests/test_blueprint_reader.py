@@ -106,7 +106,7 @@ MISTAKES = [
     ("network: {address_space: 10.1.2.3/10}", "BP003", "10.1.2.3/10", "`address_space`", "10.0.0.0/10"),
     ("network: {address_space: 10.64.0.0}", "BP003", "10.64.0.0", "cannot be", "10.64.0.0/20"),
     ("network: {address_space: fd00::/8}", "BP003", "fd00::/8", "cannot be", "IPv4"),
-    ("network: true", "BP003", "true", "`network` wants a map, not `true`", "address_space, nat, google_apis"),
+    ("network: true", "BP003", "true", "`network` wants a map, not `true`", "address_space, nat"),
     ("clusters: [main]", "BP003", "[main]", "`clusters` wants a map, not a list", ""),
     (main("zones: a"), "BP003", "a", "`zones` wants a list, not `a`", "`zones: [a]`"),
     ("labels: {team: [a]}", "BP003", "[a]", "`team` wants one value, not a list", ""),

@@ -95,7 +95,8 @@ def crossing(from_="ml-staging", to="ml-prod", read="buckets/models", by="worklo
 
 
 def perimeter(source):
-    rule = f"{{from: {{identity_type: any, sources: [{source}]}}, to: {{resources: ['*'], roles: [roles/viewer]}}}}"
+    to = "{resources: ['*'], roles: [roles/viewer]}"
+    rule = f"{{from: {{identity_type: any, sources: [{source}]}}, to: {to}}}"
     levels = "{corp: {any_of: [{regions: [DE]}]}}"
     return one(f"perimeter: {{access_levels: {levels}, ingress: {{r: {rule}}}}}")
 
@@ -127,8 +128,11 @@ CASES = {
     "OP004": (
         [
             (SEED + one("org_policies: {preset: starter}"), "org_policies"),
-            (SEED + one('folder: "1"\norg_policies: {preset: none, override: {custom.gkeNodeAutoRepair: true}}'),
-             "true"),
+            (
+                SEED
+                + one('folder: "1"\norg_policies: {preset: none, override: {custom.gkeNodeAutoRepair: true}}'),
+                "true",
+            ),
         ],
         [
             SEED + one('folder: "1"\norg_policies: {preset: starter}'),
