@@ -130,7 +130,7 @@ CASES = {
             (SEED + one("org_policies: {preset: starter}"), "org_policies"),
             (
                 SEED
-                + one('folder: "1"\norg_policies: {preset: none, override: {custom.gkeNodeAutoRepair: true}}'),
+                + one('folder: "1"\norg_policies: {preset: none,override: {custom.gkeNodeAutoRepair: true}}'),
                 "true",
             ),
         ],
