@@ -4,7 +4,7 @@ import pytest
 from offline_factory import NETWORK, TYPES, Root, cluster_root, project_root
 
 from groundplan.engines.terraform.offline.session import Standin
-from groundplan.engines.terraform.offline.values import project_number
+from groundplan.engines.terraform.offline.values import project_number, service_agent
 
 pytestmark = pytest.mark.terraform
 
@@ -118,6 +118,7 @@ LINK = "https://www.googleapis.com/compute/v1/projects/ml/global/networks/gone"
 
 
 POOLS = "principal://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools"
+AGENT = service_agent("pubsub.googleapis.com", project_number("ml"))
 SUBNETWORK = {"name": "s", "network": LINK, "ip_cidr_range": "10.0.0.0/24"}
 
 
@@ -134,12 +135,21 @@ SUBNETWORK = {"name": "s", "network": LINK, "ip_cidr_range": "10.0.0.0/24"}
             400,
             "Identity Pool does not exist (ml.svc.id.goog)",
         ),
+        (grant(f"serviceAccount:{AGENT}"), 400, f"{AGENT} does not exist"),
         (grant(f"{POOLS}/ml.svc.id.goog/subject/ns/n/sa/ksa"), 400, "Pool does not exist (ml.svc.id.goog)"),
         (cluster(subnetwork="gone"), 404, "'projects/ml/regions/us-central1/subnetworks/gone' was not found"),
         ({"google_container_node_pool": {"p": POOL}}, 404, "us-central1/clusters/gone' was not found"),
         ({"google_compute_subnetwork": {"s": SUBNETWORK}}, 404, "'projects/ml/global/networks/gone' was not"),
     ],
-    ids=["service account", "workload pool", "principal", "subnetwork", "cluster", "network"],
+    ids=[
+        "service account",
+        "workload pool",
+        "service agent",
+        "principal",
+        "subnetwork",
+        "cluster",
+        "network",
+    ],
 )
 def test_named_things_must_exist(root, resources, code, what):
     root.write(project_root("container", "compute", resources=resources))

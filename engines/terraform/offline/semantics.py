@@ -97,6 +97,10 @@ _API_TITLES = {
 _ACCOUNT_ATTRIBUTES = frozenset({"service_account", "service_account_email"})
 _PRINCIPALS = ("serviceAccount:", "principal://", "principalSet://")
 _ACCOUNT = re.compile(r"[a-z0-9-]+@([a-z0-9.:-]+)\.iam\.gserviceaccount\.com")
+_AGENT = re.compile(r"serviceAccount:(service-(\d+)@([a-z0-9-]+)\.iam\.gserviceaccount\.com)")
+#: Service agents that come with their API, or with being asked for through a data source. The others are
+#: made when the service is first used, or by google_project_service_identity (Google: "Service agents").
+_AGENTS_READY = frozenset({"compute-system", "container-engine-robot", "gs-project-accounts"})
 _WORKLOAD_POOL = re.compile(
     r"(?:serviceAccount:|principal(?:Set)?://\S+/workloadIdentityPools/)(([a-z0-9.:-]+)\.svc\.id\.goog)[\[/]"
 )
@@ -237,7 +241,7 @@ def _check_api(cloud: Cloud, kind: ResourceType, item: CloudObject) -> None:
 
 
 def check_identities(cloud: Cloud, item: CloudObject) -> None:
-    """Service accounts and workload identity pools that an object names must exist.
+    """Service accounts, service agents and workload identity pools that an object names must exist.
 
     Raises:
         Refused: error 400, for projects that live in this cloud.
@@ -253,6 +257,15 @@ def check_identities(cloud: Cloud, item: CloudObject) -> None:
                 f"Service account {account[0]} does not exist.",
                 "badRequest",
                 "Create it with google_service_account, and refer to its email or member.",
+            )
+        agent = _AGENT.fullmatch(text) if item.type.endswith("_iam_member") else None
+        if agent and agent[3] not in _AGENTS_READY and not _has_agent(cloud, agent[1], agent[2]):
+            raise _answer(
+                item,
+                400,
+                f"Service account {agent[1]} does not exist.",
+                "badRequest",
+                "A service agent is made by google_project_service_identity: refer to its member.",
             )
         pool = _WORKLOAD_POOL.match(text)
         if pool and owns(cloud, pool[2]) and not _has_workload_pool(cloud, pool[1]):
@@ -278,6 +291,18 @@ def _identities(value: Any, name: str = "") -> Iterator[str]:
 
 def _has_account(cloud: Cloud, project: str, email: str) -> bool:
     return cloud.get("google_service_account", f"projects/{project}/serviceAccounts/{email}") is not None
+
+
+def _has_agent(cloud: Cloud, email: str, number: str) -> bool:
+    """Whether a service agent exists; that of a project outside of this cloud is taken to."""
+    if not any(project.attributes.get("number") == number for project in cloud.all("google_project")):
+        return True
+    made = [one.attributes.get("email") for one in cloud.all("google_project_service_identity")]
+    made += [
+        str(sink.attributes.get("writer_identity")).removeprefix("serviceAccount:")
+        for sink in cloud.all("google_logging_project_sink")
+    ]
+    return email in made
 
 
 def _has_workload_pool(cloud: Cloud, pool: str) -> bool:
